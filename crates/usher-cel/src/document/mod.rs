@@ -1,0 +1,1 @@
+//! JSON parsed into values that borrow from the text.

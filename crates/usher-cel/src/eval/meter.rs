@@ -1,0 +1,80 @@
+//! What an evaluation may spend: cost in Kubernetes' units, time through an interrupt, depth of nested programs.
+
+use std::fmt;
+
+use super::error::{ErrorKind, EvalError};
+
+/// Loop iterations between two looks at the interrupt; Kubernetes' `CheckFrequency` (apiserver `pkg/apis/cel/config.go`).
+const INTERRUPT_CHECK_FREQUENCY: u32 = 100;
+
+/// The budget of one evaluation. Costs are in Kubernetes' cost units (cel-go `interpreter/runtimecost.go`).
+pub struct Meter<'m> {
+    spent: u64,
+    limit: u64,
+    until_check: u32,
+    interrupt: Option<&'m dyn Fn() -> bool>,
+}
+
+impl<'m> Meter<'m> {
+    /// May spend `limit` units and runs to its end.
+    pub fn new(limit: u64) -> Self {
+        Self { spent: 0, limit, until_check: INTERRUPT_CHECK_FREQUENCY, interrupt: None }
+    }
+
+    /// As [`Meter::new`], but stops when `interrupt` answers true; it is asked every 100 loop iterations.
+    pub fn with_interrupt(limit: u64, interrupt: &'m dyn Fn() -> bool) -> Self {
+        Self { interrupt: Some(interrupt), ..Self::new(limit) }
+    }
+
+    /// Units spent so far; more than the limit once the limit was hit.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Spends `units`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CostLimit`] when that is more than the limit allows.
+    #[inline]
+    pub fn charge(&mut self, units: u64) -> Result<(), Box<EvalError>> {
+        self.spent = self.spent.saturating_add(units);
+        if self.spent > self.limit {
+            return Err(cost_exceeded());
+        }
+        Ok(())
+    }
+
+    /// Counts one loop iteration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Deadline`] when the interrupt says so.
+    #[inline]
+    pub fn tick(&mut self) -> Result<(), Box<EvalError>> {
+        self.until_check -= 1;
+        if self.until_check == 0 {
+            self.until_check = INTERRUPT_CHECK_FREQUENCY;
+            return self.check_interrupt();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_interrupt(&self) -> Result<(), Box<EvalError>> {
+        match self.interrupt {
+            Some(interrupt) if interrupt() => Err(EvalError::new(ErrorKind::Deadline, "operation interrupted")),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cold]
+fn cost_exceeded() -> Box<EvalError> {
+    // cel-go's text.
+    EvalError::new(ErrorKind::CostLimit, "operation cancelled: actual cost limit exceeded")
+}
+
+impl fmt::Debug for Meter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter").field("spent", &self.spent).field("limit", &self.limit).finish_non_exhaustive()
+    }
+}

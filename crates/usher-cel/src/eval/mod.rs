@@ -1,0 +1,29 @@
+//! Evaluation: values, errors, the meter and the evaluator.
+
+mod arena;
+mod equal;
+mod error;
+mod meter;
+mod value;
+
+pub use arena::{Arena, ListBuilder};
+pub use equal::equal;
+pub use error::{ErrorKind, EvalError, EvalResult};
+pub use meter::Meter;
+pub use value::{Entry, Map, Object, Opaque, Value};
+
+use crate::library::authorizer::Authorize;
+
+/// Where a program's variables come from. One per evaluated rule; values live as long as the rule's [`Arena`].
+///
+/// `slot` is the number that [`crate::Env::declare`] gave to the variable. Implementations are lazy: a variable that is
+/// not asked for is not built. A variable that is itself an expression is evaluated with the meter that is passed in, so
+/// that its cost counts to the expression that read it, as in Kubernetes.
+pub trait Activation<'a> {
+    fn variable(&self, slot: u32, meter: &mut Meter<'_>) -> EvalResult<'a>;
+
+    /// Who answers `authorizer…check(…)`. Without one every check is refused with an error.
+    fn authorizer(&self) -> Option<&dyn Authorize> {
+        None
+    }
+}

@@ -1,0 +1,25 @@
+//! CEL exactly as Kubernetes speaks it.
+//!
+//! ```text
+//! text ── parse ──► Ast ── compile ──► Program ── evaluate(Activation, Arena, Meter) ──► Value
+//! ```
+//!
+//! The crate is pure: no IO, no async, no clock, no environment, no logging. Time comes in as the interrupt of a
+//! [`eval::Meter`], memory as an [`eval::Arena`], variables through an [`eval::Activation`]. Nothing here panics on any
+//! text or any value, and nothing recurses on the depth of the input: parsed trees live in arenas, so that even dropping
+//! one is flat.
+//!
+//! Modules in reading order: [`ast`], [`parse`], [`eval`] (values, errors, meter, evaluator), [`document`],
+//! [`compile`], [`library`].
+
+pub mod ast;
+pub mod parse;
+
+pub mod document;
+pub mod eval;
+
+pub mod compile;
+pub mod library;
+
+pub use compile::{Env, Program, compile};
+pub use eval::{Arena, EvalError, EvalResult, Meter, Value};

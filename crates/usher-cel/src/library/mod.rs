@@ -1,0 +1,34 @@
+//! The function library: one file per library of Kubernetes' CEL environment, each a table of [`Overload`]s.
+//!
+//! Operators and macros are no functions: the evaluator and the parser own them.
+
+pub mod authorizer;
+pub mod opaque;
+mod overload;
+mod sets;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub use overload::{Call, Form, Implementation, Overload, Prepared, Ty};
+
+/// Every table, in the order in which overloads of one name are tried.
+const TABLES: &[&[Overload]] = &[sets::OVERLOADS];
+
+/// All overloads of a function in one form, or `None` when there is no such function.
+pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
+    static BY_NAME: LazyLock<HashMap<&'static str, [Vec<&'static Overload>; 2]>> = LazyLock::new(|| {
+        let mut by_name: HashMap<_, [Vec<_>; 2]> = HashMap::new();
+        for overload in overloads() {
+            by_name.entry(overload.name).or_default()[overload.form as usize].push(overload);
+        }
+        by_name
+    });
+    let found = BY_NAME.get(name)?[form as usize].as_slice();
+    (!found.is_empty()).then_some(found)
+}
+
+/// Every overload of every library, for documentation and for the checker.
+pub fn overloads() -> impl Iterator<Item = &'static Overload> {
+    TABLES.iter().copied().flatten()
+}

@@ -1,0 +1,62 @@
+//! Sets: `sets.contains`, `sets.equivalent`, `sets.intersects` over lists. cel-go `ext/sets.go`; costs as the API server's
+//! `CallCost`: 1 + n·m, and twice that for `equivalent`.
+
+use super::overload::{Call, Form, Overload, Ty};
+use crate::eval::{EvalError, EvalResult, Value, equal};
+
+const LISTS: &[Ty] = &[Ty::List(&Ty::Param("T")), Ty::List(&Ty::Param("T"))];
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    Overload { name: "sets.contains", form: Form::Global, params: LISTS, result: Ty::Bool, since: 29, call: contains, prepare: None },
+    Overload { name: "sets.equivalent", form: Form::Global, params: LISTS, result: Ty::Bool, since: 29, call: equivalent, prepare: None },
+    Overload { name: "sets.intersects", form: Form::Global, params: LISTS, result: Ty::Bool, since: 29, call: intersects, prepare: None },
+];
+
+fn contains<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+    let (list, sublist) = lists(args)?;
+    call.charge(pairs(list, sublist).saturating_add(1))?;
+    Ok(Value::Bool(holds_all(call, list, sublist)?))
+}
+
+fn equivalent<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+    let (a, b) = lists(args)?;
+    call.charge(pairs(a, b).saturating_mul(2).saturating_add(1))?;
+    Ok(Value::Bool(holds_all(call, a, b)? && holds_all(call, b, a)?))
+}
+
+fn intersects<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+    let (a, b) = lists(args)?;
+    call.charge(pairs(a, b).saturating_add(1))?;
+    for item in a {
+        call.meter.tick()?;
+        if b.iter().any(|other| equal(item, other)) {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
+}
+
+fn holds_all<'a>(
+    call: &mut Call<'_, '_, 'a>,
+    list: &[Value<'a>],
+    wanted: &[Value<'a>],
+) -> Result<bool, Box<EvalError>> {
+    for item in wanted {
+        call.meter.tick()?;
+        if !list.iter().any(|other| equal(item, other)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn lists<'a>(args: &[Value<'a>]) -> Result<(&'a [Value<'a>], &'a [Value<'a>]), Box<EvalError>> {
+    match args {
+        [Value::List(a), Value::List(b)] => Ok((a, b)),
+        _ => Err(EvalError::no_such_overload()),
+    }
+}
+
+fn pairs(a: &[Value<'_>], b: &[Value<'_>]) -> u64 {
+    (a.len() as u64).saturating_mul(b.len() as u64)
+}

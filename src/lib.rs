@@ -1,0 +1,1 @@
+//! Usher, the admission router for Kubernetes.
