@@ -10,7 +10,7 @@ mod sets;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use overload::{Call, Form, Implementation, Overload, Prepared, Ty};
+pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.
 const TABLES: &[&[Overload]] = &[sets::OVERLOADS];
