@@ -1,1 +1,7 @@
 //! Usher, the admission router for Kubernetes.
+//!
+//! An HTTPS server receives every `AdmissionReview`, evaluates CEL predicates that cluster operators wrote as `RoutingRule`
+//! objects, and sends the request to a handler. Modules in reading order; arrows only point downwards
+//! (see ARCHITECTURE.md).
+
+pub mod engine;
