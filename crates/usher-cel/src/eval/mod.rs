@@ -1,16 +1,25 @@
 //! Evaluation: values, errors, the meter and the evaluator.
 
 mod arena;
+pub mod arithmetic;
+mod compare;
 mod equal;
 mod error;
 mod meter;
+mod size;
+mod timestamp;
 mod value;
 
 pub use arena::{Arena, ListBuilder};
+pub(crate) use compare::is_comparable;
+pub use compare::{compare, order};
 pub use equal::equal;
 pub use error::{ErrorKind, EvalError, EvalResult};
 pub use meter::Meter;
-pub use value::{Entry, Map, Object, Opaque, Value};
+pub use size::{actual_size, traversal_cost};
+pub(crate) use size::{code_points, factor};
+pub use timestamp::Timestamp;
+pub use value::{Entry, Map, Object, Opaque, Value, type_name};
 
 use crate::library::authorizer::Authorize;
 

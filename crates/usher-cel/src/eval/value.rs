@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::arena::Arena;
 use super::error::EvalError;
+use super::timestamp::Timestamp;
 use crate::library::opaque::OpaqueValue;
 
 /// A CEL value.
@@ -20,7 +21,7 @@ pub enum Value<'a> {
     Double(f64),
     String(&'a str),
     Bytes(&'a [u8]),
-    Timestamp(jiff::Timestamp),
+    Timestamp(Timestamp),
     /// Nanoseconds, as Go's `time.Duration`.
     Duration(i64),
     List(&'a [Value<'a>]),
@@ -37,6 +38,27 @@ const _: () = assert!(size_of::<Value<'_>>() <= 24, "values are copied everywher
 
 /// A value of a library's own type (quantity, IP address, …).
 pub type Opaque<'a> = &'a OpaqueValue<'a>;
+
+/// The name of a value's type, as `type(x)` prints it.
+pub fn type_name<'a>(value: &Value<'a>) -> &'a str {
+    match value {
+        Value::Null => "null_type",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int",
+        Value::Uint(_) => "uint",
+        Value::Double(_) => "double",
+        Value::String(_) => "string",
+        Value::Bytes(_) => "bytes",
+        Value::Timestamp(_) => "google.protobuf.Timestamp",
+        Value::Duration(_) => "google.protobuf.Duration",
+        Value::List(_) => "list",
+        Value::Map(_) => "map",
+        Value::Optional(_) => "optional_type",
+        Value::Type(_) => "type",
+        Value::Object(object) => object.type_name,
+        Value::Opaque(opaque) => opaque.type_name(),
+    }
+}
 
 /// A typed object under construction.
 #[derive(Clone, Copy, Debug)]
@@ -203,6 +225,10 @@ fn deduplicate_large<'a>(
 }
 
 fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
+    if let (Value::String(a), Value::String(b)) = (a, b) {
+        // Most keys, and unequal lengths settle most comparisons.
+        return a == b;
+    }
     key_order(a, b) == Ordering::Equal
 }
 
@@ -230,8 +256,9 @@ fn key_rank(key: &Value<'_>) -> u8 {
     }
 }
 
-/// Compares numbers of any types exactly; `None` when one is no number or NaN. cel-go `common/types/compare.go`.
-pub(crate) fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
+/// Compares numbers of any types exactly, as keys of maps are found; `None` when one is no number or NaN. (Operators round:
+/// `eval::compare`.)
+fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
     Some(match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         (Value::Uint(a), Value::Uint(b)) => a.cmp(b),
