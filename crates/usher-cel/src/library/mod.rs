@@ -4,8 +4,17 @@
 
 pub mod authorizer;
 pub mod opaque;
+
+mod address;
+mod cidr;
+mod cost;
+mod ip;
+mod jsonpatch;
 mod overload;
+mod quote;
 mod sets;
+#[cfg(test)]
+mod testing;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,7 +22,7 @@ use std::sync::LazyLock;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.
-const TABLES: &[&[Overload]] = &[sets::OVERLOADS];
+const TABLES: &[&[Overload]] = &[sets::OVERLOADS, ip::OVERLOADS, cidr::OVERLOADS, jsonpatch::OVERLOADS];
 
 /// All overloads of a function in one form, or `None` when there is no such function.
 pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {

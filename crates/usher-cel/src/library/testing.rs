@@ -1,0 +1,80 @@
+//! Calls of library functions without an expression around them, for the tables of tests.
+
+use std::cell::Cell;
+
+use super::authorizer::Authorize;
+use super::{Call, Form, Prepared, find};
+use crate::eval::{Arena, EvalError, EvalResult, Meter, Value};
+
+/// An arena, an authorizer and the cost so far.
+#[derive(Default)]
+pub(super) struct Library<'p> {
+    arena: Arena,
+    spent: Cell<u64>,
+    pub(super) authorizer: Option<&'p dyn Authorize>,
+}
+
+impl Library<'_> {
+    pub(super) fn global<'a>(&'a self, name: &str, args: &[Value<'a>]) -> EvalResult<'a> {
+        self.call(name, Form::Global, args, None)
+    }
+
+    pub(super) fn member<'a>(&'a self, name: &str, args: &[Value<'a>]) -> EvalResult<'a> {
+        self.call(name, Form::Member, args, None)
+    }
+
+    pub(super) fn call<'a>(
+        &'a self,
+        name: &str,
+        form: Form,
+        args: &[Value<'a>],
+        prepared: Option<&'a Prepared>,
+    ) -> EvalResult<'a> {
+        let overload = find(name, form)
+            .and_then(|overloads| overloads.iter().find(|overload| overload.admits(args)))
+            .ok_or_else(EvalError::no_such_overload)?;
+        let mut meter = Meter::new(u64::MAX);
+        let mut call = Call { arena: &self.arena, meter: &mut meter, prepared, authorizer: self.authorizer };
+        let answer = (overload.call)(&mut call, args);
+        self.spent.set(self.spent.get() + meter.spent());
+        answer
+    }
+
+    pub(super) fn spent(&self) -> u64 {
+        self.spent.get()
+    }
+}
+
+pub(super) fn string(text: &str) -> Value<'_> {
+    Value::String(text)
+}
+
+/// A value as CEL text, an error as its message.
+pub(super) fn show(answer: EvalResult<'_>) -> String {
+    match answer {
+        Ok(value) => show_value(&value),
+        Err(error) => error.message,
+    }
+}
+
+fn show_value(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(bool) => bool.to_string(),
+        Value::Int(int) => int.to_string(),
+        Value::Double(double) => format!("{double:?}"),
+        Value::String(text) => format!("{text:?}"),
+        Value::List(items) => format!("[{}]", items.iter().map(show_value).collect::<Vec<_>>().join(", ")),
+        Value::Map(map) => {
+            let entries: Vec<_> = map
+                .entries()
+                .iter()
+                .map(|e| format!("{}: {}", show_value(&e.key), show_value(&e.value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Value::Optional(None) => "none".into(),
+        Value::Optional(Some(value)) => format!("optional({})", show_value(value)),
+        other => format!("{other:?}"),
+    }
+}
