@@ -13,6 +13,7 @@
 //! [`compile`], [`library`].
 
 pub mod ast;
+pub mod issue;
 pub mod parse;
 
 pub mod document;

@@ -13,7 +13,8 @@ const FOLD_COST: u64 = 1_000_000;
 
 /// Functions that cel-go evaluates while it plans a program when their argument is constant (`overloads.IsTypeConversionFunction`); an error
 /// there is an error of the program.
-const CONVERSIONS: &[&str] = &["bool", "bytes", "double", "duration", "int", "string", "timestamp", "type", "uint"];
+const CONVERSIONS: &[&str] =
+    &["bool", "bytes", "double", "duration", "int", "string", "timestamp", "type", "uint"];
 
 impl Lower<'_> {
     /// Whether `target.function(…)` calls a function with a dotted name, as `sets.contains`.
@@ -122,8 +123,11 @@ impl Lower<'_> {
     }
 
     fn unknown_function(&mut self, name: &str, form: Form, span: Span) -> NodeId {
-        let message =
-            format!("undeclared reference to '{}' (in container '{}')", name.trim_start_matches('.'), self.env.container());
+        let message = format!(
+            "undeclared reference to '{}' (in container '{}')",
+            name.trim_start_matches('.'),
+            self.env.container()
+        );
         let other = match form {
             Form::Global => Form::Member,
             Form::Member => Form::Global,
@@ -134,8 +138,9 @@ impl Lower<'_> {
                 Form::Global => format!("`{name}` is no member function: write `{name}(x)`"),
             })
         } else {
-            let known = library::overloads().filter(|overload| overload.form == form).map(|overload| overload.name);
-            crate::issue::nearest(name, known).map(|near| format!("did you mean `{near}`?"))
+            let known =
+                library::overloads().filter(|overload| overload.form == form).map(|overload| overload.name);
+            super::suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"))
         };
         self.fail(span, message, help)
     }

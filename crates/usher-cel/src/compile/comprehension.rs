@@ -22,7 +22,19 @@ const MAP_INSERT: &str = "cel.@mapInsert";
 impl Lower<'_> {
     pub(super) fn comprehension(&mut self, comprehension: &Comprehension, span: Span) -> NodeId {
         let range = self.expr(comprehension.iter_range);
-        if matches!(self.ty(range), Ty::Null | Ty::Bool | Ty::Int | Ty::Uint | Ty::Double | Ty::String | Ty::Bytes | Ty::Timestamp | Ty::Duration | Ty::Type) {
+        if matches!(
+            self.ty(range),
+            Ty::Null
+                | Ty::Bool
+                | Ty::Int
+                | Ty::Uint
+                | Ty::Double
+                | Ty::String
+                | Ty::Bytes
+                | Ty::Timestamp
+                | Ty::Duration
+                | Ty::Type
+        ) {
             let message = format!(
                 "expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
                 super::kind::name(self.ty(range))
@@ -93,19 +105,33 @@ impl Lower<'_> {
         let step = comprehension.loop_step;
         let result_is_accumulator = self.is_accumulator(comprehension.result);
         match init {
-            Expr::Literal(Literal::Bool(true)) if result_is_accumulator && self.guards(comprehension, false) => {
-                self.operands(step, op::LOGICAL_AND).map_or(Shape::General, |[_, predicate]| Shape::All(predicate))
+            Expr::Literal(Literal::Bool(true))
+                if result_is_accumulator && self.guards(comprehension, false) =>
+            {
+                self.operands(step, op::LOGICAL_AND)
+                    .map_or(Shape::General, |[_, predicate]| Shape::All(predicate))
             }
-            Expr::Literal(Literal::Bool(false)) if result_is_accumulator && self.guards(comprehension, true) => {
-                self.operands(step, op::LOGICAL_OR).map_or(Shape::General, |[_, predicate]| Shape::Exists(predicate))
+            Expr::Literal(Literal::Bool(false))
+                if result_is_accumulator && self.guards(comprehension, true) =>
+            {
+                self.operands(step, op::LOGICAL_OR)
+                    .map_or(Shape::General, |[_, predicate]| Shape::Exists(predicate))
             }
-            Expr::Literal(Literal::Int(0)) if self.counts(comprehension) => {
-                self.filtered(step).map_or(Shape::General, |(filter, _)| filter.map_or(Shape::General, Shape::ExistsOne))
-            }
-            Expr::List { elements, .. } if elements.is_empty() && result_is_accumulator && self.is_true(comprehension.loop_condition) => {
+            Expr::Literal(Literal::Int(0)) if self.counts(comprehension) => self
+                .filtered(step)
+                .map_or(Shape::General, |(filter, _)| filter.map_or(Shape::General, Shape::ExistsOne)),
+            Expr::List { elements, .. }
+                if elements.is_empty()
+                    && result_is_accumulator
+                    && self.is_true(comprehension.loop_condition) =>
+            {
                 self.list_shape(step).unwrap_or(Shape::General)
             }
-            Expr::Map { entries } if entries.is_empty() && result_is_accumulator && self.is_true(comprehension.loop_condition) => {
+            Expr::Map { entries }
+                if entries.is_empty()
+                    && result_is_accumulator
+                    && self.is_true(comprehension.loop_condition) =>
+            {
                 self.map_shape(step, comprehension).unwrap_or(Shape::General)
             }
             _ => Shape::General,
@@ -114,7 +140,9 @@ impl Lower<'_> {
 
     /// `@not_strictly_false(@result)`, or of `!@result`.
     fn guards(&self, comprehension: &Comprehension, negated: bool) -> bool {
-        let Expr::Call { function, args, .. } = self.ast.expr(comprehension.loop_condition) else { return false };
+        let Expr::Call { function, args, .. } = self.ast.expr(comprehension.loop_condition) else {
+            return false;
+        };
         if &**function != op::NOT_STRICTLY_FALSE || args.len() != 1 {
             return false;
         }
@@ -157,7 +185,9 @@ impl Lower<'_> {
             {
                 Some(Shape::Map { filter, value })
             }
-            [accumulator, entries] if self.is_accumulator(accumulator) => Some(Shape::MapEntry { filter, entries }),
+            [accumulator, entries] if self.is_accumulator(accumulator) => {
+                Some(Shape::MapEntry { filter, entries })
+            }
             _ => None,
         }
     }

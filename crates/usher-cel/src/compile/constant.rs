@@ -108,7 +108,11 @@ impl ConstantSet {
         }
     }
 
-    pub(crate) fn contains<'a>(&'a self, value: &Value<'a>, arena: &'a Arena) -> Result<bool, Box<EvalError>> {
+    pub(crate) fn contains<'a>(
+        &'a self,
+        value: &Value<'a>,
+        arena: &'a Arena,
+    ) -> Result<bool, Box<EvalError>> {
         match self {
             Self::Strings(strings) => Ok(match value {
                 Value::String(text) => strings.binary_search_by(|known| known.as_ref().cmp(text)).is_ok(),

@@ -94,7 +94,9 @@ impl Env {
     pub(crate) fn candidates(&self, name: &str) -> impl Iterator<Item = String> {
         let (mut container, absolute) = match name.strip_prefix('.') {
             Some(name) => (None, name.to_owned()),
-            None => (Some(self.container.to_string()).filter(|container| !container.is_empty()), name.to_owned()),
+            None => {
+                (Some(self.container.to_string()).filter(|container| !container.is_empty()), name.to_owned())
+            }
         };
         let mut done = false;
         std::iter::from_fn(move || {

@@ -84,7 +84,11 @@ impl<'s> Lower<'s> {
             let next = match self.ast.expr(current) {
                 Expr::Select { operand, .. } => *operand,
                 Expr::Call { function, target: None, args } if is_strict_operator(function) => args[0],
-                Expr::Call { target: Some(target), function, .. } if !self.is_namespaced(*target, function) => *target,
+                Expr::Call { target: Some(target), function, .. }
+                    if !self.is_namespaced(*target, function) =>
+                {
+                    *target
+                }
                 _ => return current,
             };
             spine.push(current);
@@ -130,7 +134,9 @@ impl<'s> Lower<'s> {
             let ast: &'s Ast = self.ast;
             node = match ast.expr(id) {
                 Expr::Select { .. } => self.path(node, id, &mut spine),
-                Expr::Call { function, target: None, args } if &**function == op::INDEX || is_optional_step(function) => {
+                Expr::Call { function, target: None, args }
+                    if &**function == op::INDEX || is_optional_step(function) =>
+                {
                     debug_assert!(args.len() == 2, "the parser gives `{function}` two operands");
                     self.path(node, id, &mut spine)
                 }
@@ -174,7 +180,9 @@ impl<'s> Lower<'s> {
             let slot = *slot;
             self.record_read(slot, &steps);
         }
-        let optional = steps.iter().any(|step| matches!(step, Step::Field { optional: true, .. } | Step::Index { optional: true, .. }));
+        let optional = steps.iter().any(|step| {
+            matches!(step, Step::Field { optional: true, .. } | Step::Index { optional: true, .. })
+        });
         let path = Box::new(Path { base, steps: steps.into() });
         if test_only {
             self.push(Node::Has(path), end, Ty::Bool)
@@ -186,7 +194,9 @@ impl<'s> Lower<'s> {
     fn is_step(&self, id: ExprId) -> bool {
         match self.ast.expr(id) {
             Expr::Select { .. } => true,
-            Expr::Call { function, target: None, .. } => &**function == op::INDEX || is_optional_step(function),
+            Expr::Call { function, target: None, .. } => {
+                &**function == op::INDEX || is_optional_step(function)
+            }
             _ => false,
         }
     }
@@ -252,7 +262,11 @@ impl<'s> Lower<'s> {
             }
         }
         let help = self.nearest_name(name).map(|near| format!("did you mean `{near}`?"));
-        let message = format!("undeclared reference to '{}' (in container '{}')", name.trim_start_matches('.'), self.env.container());
+        let message = format!(
+            "undeclared reference to '{}' (in container '{}')",
+            name.trim_start_matches('.'),
+            self.env.container()
+        );
         self.fail(span, message, help)
     }
 
@@ -274,9 +288,12 @@ impl<'s> Lower<'s> {
         for (index, element) in (0_u32..).zip(elements) {
             list.push(Element { value: self.expr(*element), optional: optional.contains(&index) });
         }
-        self.homogeneous(list.iter().filter(|element| !element.optional).map(|element| element.value).collect());
+        self.homogeneous(
+            list.iter().filter(|element| !element.optional).map(|element| element.value).collect(),
+        );
         if optional.is_empty()
-            && let Some(items) = list.iter().map(|element| self.constant(element.value).cloned()).collect::<Option<_>>()
+            && let Some(items) =
+                list.iter().map(|element| self.constant(element.value).cloned()).collect::<Option<_>>()
         {
             return self.push(Node::Constant(Constant::List(items)), span, LIST_DYN);
         }
@@ -315,17 +332,29 @@ impl<'s> Lower<'s> {
         let name = type_name.trim_start_matches('.');
         let known = name == "JSONPatch" || name == "Object" || name.starts_with("Object.");
         if !known || !self.env.has_mutation_types() {
-            return self.fail(span, format!("undeclared reference to '{name}' (in container '{}')", self.env.container()), None);
+            return self.fail(
+                span,
+                format!("undeclared reference to '{name}' (in container '{}')", self.env.container()),
+                None,
+            );
         }
         let mut elements = Vec::with_capacity(fields.len());
         for field in fields {
             if name == "JSONPatch" && !matches!(&*field.name, "op" | "path" | "from" | "value") {
-                self.issue(field.span, format!("undefined field '{}'", field.name), Some("JSONPatch has the fields op, path, from and value".into()));
+                self.issue(
+                    field.span,
+                    format!("undefined field '{}'", field.name),
+                    Some("JSONPatch has the fields op, path, from and value".into()),
+                );
             }
             let value = self.expr(field.value);
             elements.push(StructElement { name: field.name.clone(), value, optional: field.optional });
         }
-        self.push(Node::Struct { type_name: name.into(), fields: elements.into() }, span, Ty::Opaque(if name == "JSONPatch" { "JSONPatch" } else { "Object" }))
+        self.push(
+            Node::Struct { type_name: name.into(), fields: elements.into() },
+            span,
+            Ty::Opaque(if name == "JSONPatch" { "JSONPatch" } else { "Object" }),
+        )
     }
 
     /// `a && b && c` in any nesting becomes one node.
@@ -334,7 +363,9 @@ impl<'s> Lower<'s> {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
             match self.ast.expr(id) {
-                Expr::Call { function, target: None, args } if &**function == operator => pending.extend(args.iter().rev()),
+                Expr::Call { function, target: None, args } if &**function == operator => {
+                    pending.extend(args.iter().rev())
+                }
                 _ => terms.push(id),
             }
         }
@@ -344,7 +375,11 @@ impl<'s> Lower<'s> {
             self.no_overload(self.spans[wrong.0 as usize], operator, &types);
         }
         let terms = terms.into();
-        self.push(if operator == op::LOGICAL_AND { Node::And(terms) } else { Node::Or(terms) }, span, Ty::Bool)
+        self.push(
+            if operator == op::LOGICAL_AND { Node::And(terms) } else { Node::Or(terms) },
+            span,
+            Ty::Bool,
+        )
     }
 
     fn conditional(&mut self, args: &[ExprId], span: Span) -> NodeId {
@@ -360,7 +395,9 @@ impl<'s> Lower<'s> {
 
     /// An operator on `left`, which is lowered, and the rest of `args`, which is not.
     fn operator(&mut self, function: &str, left: NodeId, args: &[ExprId], span: Span) -> NodeId {
-        let Some(right) = args.get(1).map(|right| self.expr(*right)) else { return self.unary(function, left, span) };
+        let Some(right) = args.get(1).map(|right| self.expr(*right)) else {
+            return self.unary(function, left, span);
+        };
         let (l, r) = (self.ty(left), self.ty(right));
         let nullable = matches!(l, Ty::Null) || matches!(r, Ty::Null);
         let (fits, node, ty) = match function {
@@ -368,11 +405,23 @@ impl<'s> Lower<'s> {
                 let negated = function == op::NOT_EQUALS;
                 (nullable || !kind::disjoint(l, r), Node::Equal { left, right, negated }, Ty::Bool)
             }
-            op::IN => (matches!(r, Ty::Dyn | Ty::List(_) | Ty::Map(..)), self.membership(left, right), Ty::Bool),
-            op::LESS => (ordered(l, r), Node::Compare { comparison: Comparison::Less, left, right }, Ty::Bool),
-            op::LESS_EQUALS => (ordered(l, r), Node::Compare { comparison: Comparison::LessEquals, left, right }, Ty::Bool),
-            op::GREATER => (ordered(l, r), Node::Compare { comparison: Comparison::Greater, left, right }, Ty::Bool),
-            op::GREATER_EQUALS => (ordered(l, r), Node::Compare { comparison: Comparison::GreaterEquals, left, right }, Ty::Bool),
+            op::IN => {
+                (matches!(r, Ty::Dyn | Ty::List(_) | Ty::Map(..)), self.membership(left, right), Ty::Bool)
+            }
+            op::LESS => {
+                (ordered(l, r), Node::Compare { comparison: Comparison::Less, left, right }, Ty::Bool)
+            }
+            op::LESS_EQUALS => {
+                (ordered(l, r), Node::Compare { comparison: Comparison::LessEquals, left, right }, Ty::Bool)
+            }
+            op::GREATER => {
+                (ordered(l, r), Node::Compare { comparison: Comparison::Greater, left, right }, Ty::Bool)
+            }
+            op::GREATER_EQUALS => (
+                ordered(l, r),
+                Node::Compare { comparison: Comparison::GreaterEquals, left, right },
+                Ty::Bool,
+            ),
             _ => {
                 let operator = match function {
                     op::ADD => Arithmetic::Add,
@@ -423,14 +472,23 @@ impl<'s> Lower<'s> {
     fn homogeneous(&mut self, elements: Vec<NodeId>) {
         let Some(first) = elements.first().map(|first| self.ty(*first)) else { return };
         if let Some(other) = elements.iter().find(|element| kind::disjoint(self.ty(**element), first)) {
-            let message = format!("expected type '{}' but found '{}'", kind::name(first), kind::name(self.ty(*other)));
-            self.issue(self.spans[other.0 as usize], message, Some("elements of a literal must have one type; wrap each one in dyn()".into()));
+            let message =
+                format!("expected type '{}' but found '{}'", kind::name(first), kind::name(self.ty(*other)));
+            self.issue(
+                self.spans[other.0 as usize],
+                message,
+                Some("elements of a literal must have one type; wrap each one in dyn()".into()),
+            );
         }
     }
 
     pub(super) fn no_overload(&mut self, span: Span, function: &str, args: &[Ty]) {
         let types: Vec<String> = args.iter().map(|ty| kind::name(*ty)).collect();
-        self.issue(span, format!("found no matching overload for '{function}' applied to '({})'", types.join(", ")), None);
+        self.issue(
+            span,
+            format!("found no matching overload for '{function}' applied to '({})'", types.join(", ")),
+            None,
+        );
     }
 
     pub(super) fn issue(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
@@ -481,7 +539,7 @@ impl<'s> Lower<'s> {
 
     fn nearest_name(&self, name: &str) -> Option<String> {
         let scoped = self.scopes.iter().map(|(name, _)| &**name).filter(|name| !name.starts_with(['@', '#']));
-        crate::issue::nearest(name, self.env.names().chain(scoped)).map(str::to_owned)
+        super::suggest::nearest(name, self.env.names().chain(scoped)).map(str::to_owned)
     }
 }
 
@@ -489,9 +547,24 @@ impl<'s> Lower<'s> {
 fn is_strict_operator(function: &str) -> bool {
     matches!(
         function,
-        op::EQUALS | op::NOT_EQUALS | op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS | op::ADD | op::SUBTRACT
-            | op::MULTIPLY | op::DIVIDE | op::MODULO | op::NEGATE | op::LOGICAL_NOT | op::INDEX | op::OPT_INDEX
-            | op::OPT_SELECT | op::IN | op::NOT_STRICTLY_FALSE
+        op::EQUALS
+            | op::NOT_EQUALS
+            | op::LESS
+            | op::LESS_EQUALS
+            | op::GREATER
+            | op::GREATER_EQUALS
+            | op::ADD
+            | op::SUBTRACT
+            | op::MULTIPLY
+            | op::DIVIDE
+            | op::MODULO
+            | op::NEGATE
+            | op::LOGICAL_NOT
+            | op::INDEX
+            | op::OPT_INDEX
+            | op::OPT_SELECT
+            | op::IN
+            | op::NOT_STRICTLY_FALSE
     )
 }
 
@@ -501,7 +574,9 @@ fn is_optional_step(function: &str) -> bool {
 
 fn ordered(a: Ty, b: Ty) -> bool {
     let number = |ty| matches!(ty, Ty::Int | Ty::Uint | Ty::Double);
-    let comparable = |ty| number(ty) || matches!(ty, Ty::Dyn | Ty::Bool | Ty::String | Ty::Bytes | Ty::Timestamp | Ty::Duration);
+    let comparable = |ty| {
+        number(ty) || matches!(ty, Ty::Dyn | Ty::Bool | Ty::String | Ty::Bytes | Ty::Timestamp | Ty::Duration)
+    };
     comparable(a) && comparable(b) && (number(a) && number(b) || kind::assignable(a, b))
 }
 
@@ -509,15 +584,21 @@ fn ordered(a: Ty, b: Ty) -> bool {
 fn arithmetic(operator: Arithmetic, a: Ty, b: Ty) -> (bool, Ty) {
     use Arithmetic::{Add, Modulo, Subtract};
     match (operator, a, b) {
-        (Add, Ty::Timestamp, Ty::Duration) | (Add, Ty::Duration, Ty::Timestamp) | (Subtract, Ty::Timestamp, Ty::Duration) => (true, Ty::Timestamp),
+        (Add, Ty::Timestamp, Ty::Duration)
+        | (Add, Ty::Duration, Ty::Timestamp)
+        | (Subtract, Ty::Timestamp, Ty::Duration) => (true, Ty::Timestamp),
         (Subtract, Ty::Timestamp, Ty::Timestamp) => (true, Ty::Duration),
         (Add | Subtract, Ty::Duration, Ty::Duration) => (true, Ty::Duration),
-        (_, Ty::Timestamp | Ty::Duration, Ty::Dyn) | (_, Ty::Dyn, Ty::Timestamp | Ty::Duration) => (matches!(operator, Add | Subtract), Ty::Dyn),
+        (_, Ty::Timestamp | Ty::Duration, Ty::Dyn) | (_, Ty::Dyn, Ty::Timestamp | Ty::Duration) => {
+            (matches!(operator, Add | Subtract), Ty::Dyn)
+        }
         (Add, Ty::String | Ty::Bytes | Ty::List(_), _) | (Add, _, Ty::String | Ty::Bytes | Ty::List(_)) => {
             (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
         }
         (_, Ty::Dyn, Ty::Dyn) => (true, Ty::Dyn),
-        (_, Ty::Int | Ty::Uint | Ty::Dyn, Ty::Int | Ty::Uint | Ty::Dyn) => (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a }),
+        (_, Ty::Int | Ty::Uint | Ty::Dyn, Ty::Int | Ty::Uint | Ty::Dyn) => {
+            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
+        }
         (_, Ty::Double | Ty::Dyn, Ty::Double | Ty::Dyn) => (!matches!(operator, Modulo), Ty::Double),
         _ => (false, Ty::Dyn),
     }
@@ -529,15 +610,35 @@ fn is_key(constant: &Constant) -> bool {
 
 /// What cel-go makes a set of (`interpreter/decorators.go`).
 fn is_set_member(constant: &Constant) -> bool {
-    matches!(constant, Constant::Int(_) | Constant::Uint(_) | Constant::Double(_) | Constant::String(_) | Constant::Bool(_))
+    matches!(
+        constant,
+        Constant::Int(_) | Constant::Uint(_) | Constant::Double(_) | Constant::String(_) | Constant::Bool(_)
+    )
 }
 
 /// Names of types that stand for values of type `type`.
 fn type_constant(name: &str) -> Option<&'static str> {
     const TYPES: &[&str] = &[
-        "bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type", "uint", "optional_type",
-        "google.protobuf.Timestamp", "google.protobuf.Duration", "net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.URL",
-        "kubernetes.Semver", "kubernetes.NamedFormat",
+        "bool",
+        "bytes",
+        "double",
+        "dyn",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "string",
+        "type",
+        "uint",
+        "optional_type",
+        "google.protobuf.Timestamp",
+        "google.protobuf.Duration",
+        "net.IP",
+        "net.CIDR",
+        "kubernetes.Quantity",
+        "kubernetes.URL",
+        "kubernetes.Semver",
+        "kubernetes.NamedFormat",
     ];
     TYPES.iter().copied().find(|known| *known == name)
 }
@@ -546,4 +647,3 @@ fn type_constant(name: &str) -> Option<&'static str> {
 pub(super) fn constant_value<'a>(constant: &'a Constant, arena: &'a Arena) -> Option<Value<'a>> {
     constant.value(arena).ok()
 }
-

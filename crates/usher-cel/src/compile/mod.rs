@@ -9,14 +9,15 @@ mod kind;
 mod lower;
 mod program;
 mod reads;
+mod suggest;
 
 pub use env::Env;
 pub use program::Program;
 pub use reads::{Read, Reads};
 
-pub(crate) use constant::Constant;
 pub(crate) use program::{
-    Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path, Step, StructElement,
+    Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path, Step,
+    StructElement,
 };
 
 use crate::ast::Ast;

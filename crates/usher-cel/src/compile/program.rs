@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::constant::{Constant, ConstantSet};
 use super::reads::Reads;
 use crate::ast::Span;
-use crate::eval::{Activation, Arena, Evaluator, EvalResult, Meter, Trace};
+use crate::eval::{Activation, Arena, EvalResult, Evaluator, Meter, Trace};
 use crate::library::{Overload, Prepared, Ty};
 
 /// A compiled expression: immutable, shared between threads, evaluated any number of times.
@@ -100,23 +100,55 @@ pub(crate) enum Node {
     Negate(NodeId),
     And(Box<[NodeId]>),
     Or(Box<[NodeId]>),
-    Conditional { condition: NodeId, then: NodeId, otherwise: NodeId },
-    Equal { left: NodeId, right: NodeId, negated: bool },
-    Compare { comparison: Comparison, left: NodeId, right: NodeId },
-    In { item: NodeId, container: NodeId },
-    InConstant { item: NodeId, set: Box<ConstantSet> },
-    Arithmetic { operator: Arithmetic, left: NodeId, right: NodeId },
+    Conditional {
+        condition: NodeId,
+        then: NodeId,
+        otherwise: NodeId,
+    },
+    Equal {
+        left: NodeId,
+        right: NodeId,
+        negated: bool,
+    },
+    Compare {
+        comparison: Comparison,
+        left: NodeId,
+        right: NodeId,
+    },
+    In {
+        item: NodeId,
+        container: NodeId,
+    },
+    InConstant {
+        item: NodeId,
+        set: Box<ConstantSet>,
+    },
+    Arithmetic {
+        operator: Arithmetic,
+        left: NodeId,
+        right: NodeId,
+    },
     /// `target.or(other)` and, with `value`, `target.orValue(other)`: `other` is evaluated only when it is needed.
-    OptionalOr { target: NodeId, other: NodeId, value: bool },
+    OptionalOr {
+        target: NodeId,
+        other: NodeId,
+        value: bool,
+    },
     NotStrictlyFalse(NodeId),
     Call(Box<Callee>),
     List(Box<[Element]>),
     Map(Box<[MapElement]>),
-    Struct { type_name: Box<str>, fields: Box<[StructElement]> },
+    Struct {
+        type_name: Box<str>,
+        fields: Box<[StructElement]>,
+    },
     Fold(Box<Fold>),
     /// A long run of operations on one operand, cut into parts: each but the first reads what the one before gave as `Hole(slot)`. Keeps the
     /// evaluator's recursion bounded for `1 + 1 + 1 + …`.
-    Chain { slot: u32, parts: Box<[NodeId]> },
+    Chain {
+        slot: u32,
+        parts: Box<[NodeId]>,
+    },
 }
 
 /// `base.a.b[c]`.
@@ -194,11 +226,26 @@ pub(crate) enum FoldKind {
     Exists(NodeId),
     ExistsOne(NodeId),
     /// `map`, `filter`, `transformList`: the values of `body` where `filter` is true.
-    List { filter: Option<NodeId>, body: NodeId },
+    List {
+        filter: Option<NodeId>,
+        body: NodeId,
+    },
     /// `transformMap`: key and `value`.
-    Map { filter: Option<NodeId>, value: NodeId },
+    Map {
+        filter: Option<NodeId>,
+        value: NodeId,
+    },
     /// `transformMapEntry`: the entries of the maps that `entries` gives.
-    MapEntry { filter: Option<NodeId>, entries: NodeId },
+    MapEntry {
+        filter: Option<NodeId>,
+        entries: NodeId,
+    },
     /// Anything else.
-    General { accumulator: u32, init: NodeId, condition: NodeId, step: NodeId, result: NodeId },
+    General {
+        accumulator: u32,
+        init: NodeId,
+        condition: NodeId,
+        step: NodeId,
+        result: NodeId,
+    },
 }

@@ -29,9 +29,9 @@ impl Reads {
 
     /// Whether the value at `path`, something inside it or something around it is read.
     pub fn reads_path(&self, slot: u32, path: &[&str]) -> bool {
-        self.reads
-            .iter()
-            .any(|read| read.slot == slot && read.path.iter().zip(path).all(|(read, wanted)| **read == **wanted))
+        self.reads.iter().any(|read| {
+            read.slot == slot && read.path.iter().zip(path).all(|(read, wanted)| **read == **wanted)
+        })
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Read> {

@@ -176,7 +176,9 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     fn compare(&mut self, comparison: Comparison, left: NodeId, right: NodeId) -> EvalResult<'a> {
         let (left, right) = (self.eval(left)?, self.eval(right)?);
         let cost = match (&left, &right) {
-            (Value::String(a), Value::String(b)) => traversal_cost(a.chars().count().min(b.chars().count()) as u64),
+            (Value::String(a), Value::String(b)) => {
+                traversal_cost(a.chars().count().min(b.chars().count()) as u64)
+            }
             (Value::Bytes(a), Value::Bytes(b)) => traversal_cost(a.len().min(b.len()) as u64),
             _ => 1,
         };
@@ -291,7 +293,8 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             let key = self.eval(element.key)?;
             let value = self.eval(element.value)?;
             if !is_key(&key) {
-                return Err(EvalError::new(ErrorKind::WrongType, "unsupported key type").at(self.program.span(element.key)));
+                return Err(EvalError::new(ErrorKind::WrongType, "unsupported key type")
+                    .at(self.program.span(element.key)));
             }
             match (element.optional, value) {
                 (false, value) => entries.push(Entry { key, value })?,
@@ -339,5 +342,6 @@ pub(super) fn is_key(value: &Value<'_>) -> bool {
 }
 
 fn not_optional(program: &Program, id: NodeId) -> Box<EvalError> {
-    EvalError::new(ErrorKind::WrongType, "cannot initialize optional entry from non-optional value").at(program.span(id))
+    EvalError::new(ErrorKind::WrongType, "cannot initialize optional entry from non-optional value")
+        .at(program.span(id))
 }

@@ -72,7 +72,12 @@ impl<'a> Items<'a> {
 
     /// Sets the loop's variables for round `at`, and counts the round.
     #[inline]
-    fn bind(self, evaluator: &mut Evaluator<'_, '_, 'a>, fold: &Fold, at: usize) -> Result<(), Box<EvalError>> {
+    fn bind(
+        self,
+        evaluator: &mut Evaluator<'_, '_, 'a>,
+        fold: &Fold,
+        at: usize,
+    ) -> Result<(), Box<EvalError>> {
         evaluator.meter.tick()?;
         match (self, fold.variable2) {
             (Self::List(list), None) => evaluator.set_local(fold.variable, list[at]),
@@ -250,4 +255,3 @@ fn passes(evaluator: &mut Evaluator<'_, '_, '_>, filter: Option<NodeId>) -> Resu
         _ => Err(EvalError::no_such_overload().at(evaluator.program.span(filter))),
     }
 }
-

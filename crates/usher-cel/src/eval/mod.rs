@@ -5,9 +5,13 @@ pub mod arithmetic;
 mod compare;
 mod equal;
 mod error;
+mod evaluator;
+mod fold;
 mod meter;
+mod select;
 mod size;
 mod timestamp;
+mod trace;
 mod value;
 
 pub use arena::{Arena, ListBuilder};
@@ -15,10 +19,12 @@ pub(crate) use compare::is_comparable;
 pub use compare::{compare, order};
 pub use equal::equal;
 pub use error::{ErrorKind, EvalError, EvalResult};
+pub(crate) use evaluator::Evaluator;
 pub use meter::Meter;
 pub use size::{actual_size, traversal_cost};
 pub(crate) use size::{code_points, factor};
 pub use timestamp::Timestamp;
+pub use trace::{Trace, TraceEntry};
 pub use value::{Entry, Map, Object, Opaque, Value, type_name};
 
 use crate::library::authorizer::Authorize;

@@ -77,7 +77,11 @@ fn take<'a>(
                 // cel-go looks an absent field up in anything and finds nothing.
                 _ if optional => None,
                 Value::List(_) => {
-                    return Err(EvalError::new(ErrorKind::NoSuchOverload, "unsupported index type 'string' in list").at(*span));
+                    return Err(EvalError::new(
+                        ErrorKind::NoSuchOverload,
+                        "unsupported index type 'string' in list",
+                    )
+                    .at(*span));
                 }
                 _ => None,
             };
@@ -94,7 +98,11 @@ fn take<'a>(
     }
 }
 
-fn look_up<'a>(value: &Value<'a>, index: &Value<'a>, optional: bool) -> Result<Option<Value<'a>>, Box<EvalError>> {
+fn look_up<'a>(
+    value: &Value<'a>,
+    index: &Value<'a>,
+    optional: bool,
+) -> Result<Option<Value<'a>>, Box<EvalError>> {
     match value {
         Value::Map(map) => match map.get(index) {
             Some(value) => Ok(Some(*value)),
@@ -108,7 +116,10 @@ fn look_up<'a>(value: &Value<'a>, index: &Value<'a>, optional: bool) -> Result<O
                 Value::Double(at) if at.trunc() == *at && at.abs() < 9_007_199_254_740_992.0 => *at as i128,
                 _ => {
                     let name = super::value::type_name(index);
-                    return Err(EvalError::new(ErrorKind::NoSuchOverload, format!("unsupported index type '{name}' in list")));
+                    return Err(EvalError::new(
+                        ErrorKind::NoSuchOverload,
+                        format!("unsupported index type '{name}' in list"),
+                    ));
                 }
             };
             match usize::try_from(at).ok().and_then(|at| list.get(at)) {

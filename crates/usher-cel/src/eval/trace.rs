@@ -84,10 +84,16 @@ impl Text {
             Value::Optional(None) => self.text.push_str("optional.none()"),
             Value::Optional(Some(value)) => {
                 self.text.push_str("optional.of(");
-                if depth > 0 { self.value(value, depth - 1) } else { self.text.push('…') }
+                if depth > 0 {
+                    self.value(value, depth - 1)
+                } else {
+                    self.text.push('…')
+                }
                 self.text.push(')');
             }
-            Value::List(items) => self.sequence('[', items.iter(), ']', depth, |text, item, depth| text.value(item, depth)),
+            Value::List(items) => {
+                self.sequence('[', items.iter(), ']', depth, |text, item, depth| text.value(item, depth))
+            }
             Value::Map(map) => self.sequence('{', map.entries().iter(), '}', depth, |text, entry, depth| {
                 text.value(&entry.key, depth);
                 text.text.push_str(": ");
