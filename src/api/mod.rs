@@ -17,6 +17,8 @@ mod param_ref;
 mod pass;
 mod reject;
 mod route;
+// The lint takes equal column types of two printer columns for one attribute given twice.
+#[allow(clippy::duplicated_attributes)]
 mod routing_rule;
 mod status;
 mod test_case;
