@@ -29,12 +29,8 @@ pub struct Mutate {
 
 /// PatchOperation is one operation of a JSON Patch (RFC 6902).
 #[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[x_kube(
-    validation = Rule::new("has(self.from) == (self.op in ['move', 'copy'])")
-        .message("from belongs to the operations move and copy, and to no other"),
-    validation = Rule::new("self.op in ['add', 'replace', 'test'] || !has(self.value)")
-        .message("value belongs to the operations add, replace and test, and to no other")
-)]
+#[x_kube(validation = Rule::new("has(self.from) == (self.op in ['move', 'copy'])")
+    .message("from belongs to the operations move and copy, and to no other"))]
 pub struct PatchOperation {
     /// What to do at path.
     pub op: PatchOp,
