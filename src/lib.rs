@@ -4,4 +4,5 @@
 //! objects, and sends the request to a handler. Modules in reading order; arrows only point downwards
 //! (see ARCHITECTURE.md).
 
+pub mod api;
 pub mod engine;
