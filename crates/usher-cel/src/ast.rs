@@ -53,7 +53,10 @@ impl Position {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let column = before[line_start..].chars().count() + 1;
-        Self { line: u32::try_from(line).unwrap_or(u32::MAX), column: u32::try_from(column).unwrap_or(u32::MAX) }
+        Self {
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -101,15 +104,31 @@ pub enum Expr {
     /// A name; a leading dot (absolute name) is kept: `.a` is `Ident(".a")`.
     Ident(Box<str>),
     /// `operand.field`, or `has(operand.field)` when `test_only`.
-    Select { operand: ExprId, field: Box<str>, test_only: bool },
+    Select {
+        operand: ExprId,
+        field: Box<str>,
+        test_only: bool,
+    },
     /// A function or operator; `target` is the receiver of a member call.
-    Call { function: Box<str>, target: Option<ExprId>, args: Vec<ExprId> },
+    Call {
+        function: Box<str>,
+        target: Option<ExprId>,
+        args: Vec<ExprId>,
+    },
     /// `[a, ?b]`; `optional` holds the indexes of elements marked with `?`.
-    List { elements: Vec<ExprId>, optional: Vec<u32> },
+    List {
+        elements: Vec<ExprId>,
+        optional: Vec<u32>,
+    },
     /// `{k: v, ?k: v}`.
-    Map { entries: Vec<MapEntry> },
+    Map {
+        entries: Vec<MapEntry>,
+    },
     /// `Type.name{field: v, ?field: v}`.
-    Struct { type_name: Box<str>, fields: Vec<StructField> },
+    Struct {
+        type_name: Box<str>,
+        fields: Vec<StructField>,
+    },
     Comprehension(Box<Comprehension>),
 }
 

@@ -61,7 +61,9 @@ impl<'m> Meter<'m> {
     #[cold]
     fn check_interrupt(&self) -> Result<(), Box<EvalError>> {
         match self.interrupt {
-            Some(interrupt) if interrupt() => Err(EvalError::new(ErrorKind::Deadline, "operation interrupted")),
+            Some(interrupt) if interrupt() => {
+                Err(EvalError::new(ErrorKind::Deadline, "operation interrupted"))
+            }
             _ => Ok(()),
         }
     }
@@ -75,6 +77,9 @@ fn cost_exceeded() -> Box<EvalError> {
 
 impl fmt::Debug for Meter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Meter").field("spent", &self.spent).field("limit", &self.limit).finish_non_exhaustive()
+        f.debug_struct("Meter")
+            .field("spent", &self.spent)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
     }
 }

@@ -118,7 +118,10 @@ impl Overload {
 
 impl fmt::Debug for Overload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Overload").field("name", &self.name).field("params", &self.params).finish_non_exhaustive()
+        f.debug_struct("Overload")
+            .field("name", &self.name)
+            .field("params", &self.params)
+            .finish_non_exhaustive()
     }
 }
 

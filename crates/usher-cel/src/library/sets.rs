@@ -7,9 +7,33 @@ use crate::eval::{EvalError, EvalResult, Value, equal};
 const LISTS: &[Ty] = &[Ty::List(&Ty::Param("T")), Ty::List(&Ty::Param("T"))];
 
 pub(super) const OVERLOADS: &[Overload] = &[
-    Overload { name: "sets.contains", form: Form::Global, params: LISTS, result: Ty::Bool, since: 29, call: contains, prepare: None },
-    Overload { name: "sets.equivalent", form: Form::Global, params: LISTS, result: Ty::Bool, since: 29, call: equivalent, prepare: None },
-    Overload { name: "sets.intersects", form: Form::Global, params: LISTS, result: Ty::Bool, since: 29, call: intersects, prepare: None },
+    Overload {
+        name: "sets.contains",
+        form: Form::Global,
+        params: LISTS,
+        result: Ty::Bool,
+        since: 29,
+        call: contains,
+        prepare: None,
+    },
+    Overload {
+        name: "sets.equivalent",
+        form: Form::Global,
+        params: LISTS,
+        result: Ty::Bool,
+        since: 29,
+        call: equivalent,
+        prepare: None,
+    },
+    Overload {
+        name: "sets.intersects",
+        form: Form::Global,
+        params: LISTS,
+        result: Ty::Bool,
+        since: 29,
+        call: intersects,
+        prepare: None,
+    },
 ];
 
 fn contains<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
