@@ -21,6 +21,9 @@ mod rule_set;
 
 mod decide;
 
+#[cfg(test)]
+mod testing;
+
 pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};
 pub use expression::Expression;
