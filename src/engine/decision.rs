@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use usher_cel::eval::ErrorKind;
 
+use super::trace::Trace;
+
 /// What happens to a request. Owns its data, so that it outlives the request's memory.
 #[derive(Clone, Debug, Default)]
 pub struct Decision {
@@ -19,6 +21,10 @@ pub struct Decision {
     pub audit_annotations: Vec<(String, String)>,
     /// What each candidate rule found, in evaluation order.
     pub outcomes: Vec<RuleOutcome>,
+    /// The request is of the set that is never intercepted: no rule was looked at.
+    pub protected: bool,
+    /// How it came about, if that was asked for.
+    pub trace: Option<Box<Trace>>,
 }
 
 /// One refusal.

@@ -1,9 +1,40 @@
 //! What happens to a request: matching, evaluation of rules in order, the decision. Pure: no async, no IO, no clock, no logging.
 //!
-//! Reading order: [`Request`] (what is asked), `rule` (what was compiled), `decide` (the procedure), [`Decision`] (the answer).
+//! Reading order: [`Request`] (what is asked), [`Rule`] (what was compiled), [`RuleIndex`] and [`RuleSet`] (where rules are kept),
+//! [`decide()`] (the procedure), [`Decision`] (the answer).
 
 mod decision;
 mod request;
+mod trace;
 
+mod expression;
+mod guard;
+pub mod matching;
+mod rule;
+pub mod slots;
+
+mod candidates;
+mod index;
+mod objects;
+mod protected;
+mod rule_set;
+
+mod decide;
+
+#[cfg(test)]
+mod testing;
+
+pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};
+pub use expression::Expression;
+pub use guard::{Fact, Guard};
+pub use index::{RuleIndex, RuleKey};
+pub use objects::{ObjectKey, Objects, StoredObject};
+pub use protected::{Protected, ProtectedKind};
 pub use request::{GroupVersionKind, GroupVersionResource, Operation, Phase, Request, UserInfo};
+pub use rule::{
+    Actions, AuditAnnotation, FailurePolicy, Handler, MatchCondition, Message, Mode, Mutation, NotFound,
+    Origin, ParamChoice, ParamReference, Params, Reason, Route, Rule, Scope, Variable,
+};
+pub use rule_set::RuleSet;
+pub use trace::{ExpressionTrace, RouteTrace, RuleTrace, Trace};
