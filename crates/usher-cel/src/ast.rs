@@ -53,7 +53,10 @@ impl Position {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let column = before[line_start..].chars().count() + 1;
-        Self { line: u32::try_from(line).unwrap_or(u32::MAX), column: u32::try_from(column).unwrap_or(u32::MAX) }
+        Self {
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -65,11 +68,16 @@ pub struct Ast {
     pub(crate) root: ExprId,
 }
 
-/// One node: what it is and where it stands. A node made by a macro has the span of the macro call's function name.
+/// One node: what it is and where it stands. The node that replaces a macro call has the span of the whole call; the nodes
+/// that the macro adds inside have the span of the call's function name.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub expr: Expr,
+    /// The whole sub-expression, without parentheses around it.
     pub span: Span,
+    /// The byte at which cel-go points in messages about this node: the operator, the dot of a selection, the bracket of a call,
+    /// an index, a list or a map.
+    pub caret: u32,
 }
 
 impl Ast {
@@ -89,7 +97,12 @@ impl Ast {
         self.nodes[id.0 as usize].span
     }
 
-    /// Every node, children before parents.
+    /// Where messages about the node point, as cel-go does; see [`Node::caret`].
+    pub fn caret(&self, id: ExprId) -> u32 {
+        self.nodes[id.0 as usize].caret
+    }
+
+    /// Every node, children before parents; each is part of the tree and has one parent.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -101,15 +114,31 @@ pub enum Expr {
     /// A name; a leading dot (absolute name) is kept: `.a` is `Ident(".a")`.
     Ident(Box<str>),
     /// `operand.field`, or `has(operand.field)` when `test_only`.
-    Select { operand: ExprId, field: Box<str>, test_only: bool },
+    Select {
+        operand: ExprId,
+        field: Box<str>,
+        test_only: bool,
+    },
     /// A function or operator; `target` is the receiver of a member call.
-    Call { function: Box<str>, target: Option<ExprId>, args: Vec<ExprId> },
+    Call {
+        function: Box<str>,
+        target: Option<ExprId>,
+        args: Vec<ExprId>,
+    },
     /// `[a, ?b]`; `optional` holds the indexes of elements marked with `?`.
-    List { elements: Vec<ExprId>, optional: Vec<u32> },
+    List {
+        elements: Vec<ExprId>,
+        optional: Vec<u32>,
+    },
     /// `{k: v, ?k: v}`.
-    Map { entries: Vec<MapEntry> },
+    Map {
+        entries: Vec<MapEntry>,
+    },
     /// `Type.name{field: v, ?field: v}`.
-    Struct { type_name: Box<str>, fields: Vec<StructField> },
+    Struct {
+        type_name: Box<str>,
+        fields: Vec<StructField>,
+    },
     Comprehension(Box<Comprehension>),
 }
 
