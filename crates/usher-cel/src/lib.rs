@@ -13,7 +13,7 @@
 //! [`compile`], [`library`].
 
 pub mod ast;
-pub mod issue;
+mod issue;
 pub mod parse;
 
 pub mod document;
@@ -24,3 +24,4 @@ pub mod library;
 
 pub use compile::{Env, Program, compile};
 pub use eval::{Arena, EvalError, EvalResult, Meter, Value};
+pub use issue::{Issue, Issues};
