@@ -8,3 +8,4 @@
 #[allow(unreachable_pub)]
 pub mod api;
 pub mod engine;
+pub mod rules;
