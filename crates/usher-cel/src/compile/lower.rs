@@ -509,8 +509,9 @@ impl<'s> Lower<'s> {
         id
     }
 
+    /// The type of a node; unknown when types are not checked, so that nothing is refused for it.
     pub(super) fn ty(&self, id: NodeId) -> Ty {
-        self.types[id.0 as usize]
+        if self.env.checks_types() { self.types[id.0 as usize] } else { Ty::Dyn }
     }
 
     pub(super) fn constant(&self, id: NodeId) -> Option<&Constant> {
