@@ -7,14 +7,17 @@ pub mod opaque;
 
 mod address;
 mod cidr;
+mod convert;
 mod cost;
 mod ip;
 mod jsonpatch;
+mod number;
 mod overload;
 mod quote;
 mod sets;
 #[cfg(test)]
 mod testing;
+mod time;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -22,7 +25,7 @@ use std::sync::LazyLock;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.
-const TABLES: &[&[Overload]] = &[sets::OVERLOADS, ip::OVERLOADS, cidr::OVERLOADS, jsonpatch::OVERLOADS];
+const TABLES: &[&[Overload]] = &[convert::OVERLOADS, time::OVERLOADS, sets::OVERLOADS, ip::OVERLOADS, cidr::OVERLOADS, jsonpatch::OVERLOADS];
 
 /// All overloads of a function in one form, or `None` when there is no such function.
 pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
