@@ -10,8 +10,10 @@ mod cidr;
 mod cost;
 mod ip;
 mod jsonpatch;
+mod names;
 mod overload;
 mod quote;
+mod semver;
 mod sets;
 #[cfg(test)]
 mod testing;
@@ -22,7 +24,14 @@ use std::sync::LazyLock;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.
-const TABLES: &[&[Overload]] = &[sets::OVERLOADS, ip::OVERLOADS, cidr::OVERLOADS, jsonpatch::OVERLOADS];
+const TABLES: &[&[Overload]] = &[
+    sets::OVERLOADS,
+    ip::OVERLOADS,
+    cidr::OVERLOADS,
+    semver::OVERLOADS,
+    authorizer::OVERLOADS,
+    jsonpatch::OVERLOADS,
+];
 
 /// All overloads of a function in one form, or `None` when there is no such function.
 pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
