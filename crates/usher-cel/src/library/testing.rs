@@ -11,10 +11,14 @@ use crate::eval::{Arena, EvalError, EvalResult, Meter, Timestamp, Value, equal, 
 pub(super) struct Library<'p> {
     arena: Arena,
     spent: Cell<u64>,
-    pub(super) authorizer: Option<&'p dyn Authorize>,
+    authorizer: Option<&'p dyn Authorize>,
 }
 
-impl Library<'_> {
+impl<'p> Library<'p> {
+    pub(super) fn with_authorizer(authorizer: &'p dyn Authorize) -> Self {
+        Self { authorizer: Some(authorizer), ..Self::default() }
+    }
+
     pub(super) fn global<'a>(&'a self, name: &str, args: &[Value<'a>]) -> EvalResult<'a> {
         self.call(name, Form::Global, args, None)
     }
