@@ -10,6 +10,16 @@ fn as_expression_value(value: &Value<'_>) -> Result<String, WriteError> {
     result.map(|()| text["before".len()..].to_owned())
 }
 
+/// As in Go, a whole double is written without a fraction and comes back as an int: the nearest double to it is the same.
+fn as_doubles(json: Json) -> Json {
+    match json {
+        Json::Number(number) => Json::from(number.as_f64().unwrap() + 0.0),
+        Json::Array(items) => items.into_iter().map(as_doubles).collect(),
+        Json::Object(members) => members.into_iter().map(|(key, value)| (key, as_doubles(value))).collect(),
+        other => other,
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_as_the_same_value(json in any_json()) {
@@ -18,9 +28,8 @@ proptest! {
         let value = parse(&text, &arena, Options::default()).unwrap();
         let out = written(&value);
         let again = parse(&out, &arena, Options::default()).unwrap();
-        // CEL's equality: a whole double is written without fraction and comes back as an int.
-        prop_assert!(crate::eval::equal(&value, &again), "{} became {}", text, out);
-        prop_assert_eq!(written(&again), out);
+        prop_assert_eq!(written(&again), &*out);
+        prop_assert_eq!(as_doubles(to_json(&again)), as_doubles(to_json(&value)), "{} became {}", text, out);
     }
 
     #[test]
