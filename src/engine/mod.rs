@@ -19,7 +19,10 @@ mod objects;
 mod protected;
 mod rule_set;
 
+mod activation;
+mod budget;
 mod decide;
+mod documents;
 
 #[cfg(test)]
 mod testing;

@@ -41,7 +41,6 @@ impl Lower<'_> {
         args: &[ExprId],
         span: Span,
     ) -> NodeId {
-        let _ = id;
         let namespaced = target.and_then(|target| self.namespaced(target, function));
         let found = match &namespaced {
             Some(name) => library::find(name, Form::Global).map(|overloads| (name.clone(), overloads)),
@@ -53,14 +52,14 @@ impl Lower<'_> {
         let args: Vec<NodeId> = args.iter().map(|arg| self.expr(*arg)).collect();
         match found {
             Some((name, overloads)) => self.call(&name, overloads, args, span),
-            None => self.unknown_function(function, Form::Global, span),
+            None => self.unknown_function(id, function, Form::Global),
         }
     }
 
     /// `target.f(…)` with the target already lowered.
     pub(super) fn member_call(
         &mut self,
-        _id: ExprId,
+        id: ExprId,
         function: &str,
         target: NodeId,
         args: &[ExprId],
@@ -80,7 +79,7 @@ impl Lower<'_> {
         }
         match library::find(function, Form::Member) {
             Some(overloads) => self.call(function, overloads, all, span),
-            None => self.unknown_function(function, Form::Member, span),
+            None => self.unknown_function(id, function, Form::Member),
         }
     }
 
@@ -122,7 +121,8 @@ impl Lower<'_> {
         self.push(Node::Call(Box::new(callee)), span, ty)
     }
 
-    fn unknown_function(&mut self, name: &str, form: Form, span: Span) -> NodeId {
+    fn unknown_function(&mut self, id: ExprId, name: &str, form: Form) -> NodeId {
+        let span = self.name_span(id, name);
         let message = format!(
             "undeclared reference to '{}' (in container '{}')",
             name.trim_start_matches('.'),
@@ -143,6 +143,19 @@ impl Lower<'_> {
             super::suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"))
         };
         self.fail(span, message, help)
+    }
+
+    /// Where the function's name stands in its call: between the receiver and the arguments.
+    fn name_span(&self, call: ExprId, name: &str) -> Span {
+        let whole = self.ast.span(call);
+        let Expr::Call { target, args, .. } = self.ast.expr(call) else { return whole };
+        let start = target.map_or(whole.start, |target| self.ast.span(target).end);
+        let end = args.first().map_or(whole.end, |arg| self.ast.span(*arg).start);
+        let name = name.trim_start_matches('.');
+        match (Span { start, end }).text(self.ast.source()).find(name) {
+            Some(at) => Span::new(start as usize + at, start as usize + at + name.len()),
+            None => whole,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub struct Env {
     next_slot: u32,
     container: Box<str>,
     mutation_types: bool,
+    unchecked: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,13 @@ impl Env {
         self
     }
 
+    /// Leaves mistakes of type to the evaluation, as CEL without its checker does. Kubernetes always checks.
+    #[must_use]
+    pub fn without_type_checks(mut self) -> Self {
+        self.unchecked = true;
+        self
+    }
+
     /// See [`super::compile`].
     ///
     /// # Errors
@@ -84,6 +92,10 @@ impl Env {
 
     pub(crate) fn container(&self) -> &str {
         &self.container
+    }
+
+    pub(crate) fn checks_types(&self) -> bool {
+        !self.unchecked
     }
 
     pub(crate) fn has_mutation_types(&self) -> bool {

@@ -495,8 +495,13 @@ impl<'s> Lower<'s> {
         self.issues.push(Issue { span, message: message.into(), help });
     }
 
-    /// An issue, and something of unknown type in place of the expression.
+    /// An issue, and something of unknown type in place of the expression; without type checks an error of the evaluation, which a
+    /// `||` beside it may absorb.
     pub(super) fn fail(&mut self, span: Span, message: impl Into<String>, help: Option<String>) -> NodeId {
+        let message = message.into();
+        if !self.env.checks_types() {
+            return self.push(Node::Fail(message.into()), span, Ty::Dyn);
+        }
         self.issue(span, message, help);
         self.push(Node::Constant(Constant::Null), span, Ty::Dyn)
     }
@@ -509,8 +514,9 @@ impl<'s> Lower<'s> {
         id
     }
 
+    /// The type of a node; unknown when types are not checked, so that nothing is refused for it.
     pub(super) fn ty(&self, id: NodeId) -> Ty {
-        self.types[id.0 as usize]
+        if self.env.checks_types() { self.types[id.0 as usize] } else { Ty::Dyn }
     }
 
     pub(super) fn constant(&self, id: NodeId) -> Option<&Constant> {
@@ -622,7 +628,6 @@ fn type_constant(name: &str) -> Option<&'static str> {
         "bool",
         "bytes",
         "double",
-        "dyn",
         "int",
         "list",
         "map",

@@ -87,6 +87,8 @@ pub(crate) struct NodeId(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) enum Node {
     Constant(Constant),
+    /// What a name or function that does not exist comes to when types are not checked.
+    Fail(Box<str>),
     /// A declared variable, by slot.
     Variable(u32),
     /// A comprehension's variable, by its place among the locals.

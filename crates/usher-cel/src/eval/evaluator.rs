@@ -79,6 +79,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         let program = self.program;
         match program.node(id) {
             Node::Constant(constant) => constant.value(self.arena),
+            Node::Fail(message) => Err(EvalError::new(ErrorKind::NoSuchOverload, &**message)),
             Node::Variable(slot) => {
                 self.meter.charge(1)?;
                 self.activation.variable(*slot, self.meter)

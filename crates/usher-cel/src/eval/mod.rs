@@ -2,6 +2,7 @@
 
 mod arena;
 pub mod arithmetic;
+pub(crate) mod civil;
 mod compare;
 mod equal;
 mod error;
@@ -22,7 +23,6 @@ pub use error::{ErrorKind, EvalError, EvalResult};
 pub(crate) use evaluator::Evaluator;
 pub use meter::Meter;
 pub use size::{actual_size, traversal_cost};
-pub(crate) use size::{code_points, factor};
 pub use timestamp::Timestamp;
 pub use trace::{Trace, TraceEntry};
 pub use value::{Entry, Map, Object, Opaque, Value, type_name};

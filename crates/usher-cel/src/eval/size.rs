@@ -16,17 +16,12 @@ pub fn actual_size(value: &Value<'_>) -> u64 {
 
 /// What it costs to walk once over `size` code points or bytes: a tenth each, rounded up.
 pub fn traversal_cost(size: u64) -> u64 {
-    factor(size, 0.1)
-}
-
-/// `ceil(size · factor)` in doubles, as Go computes it.
-pub(crate) fn factor(size: u64, factor: f64) -> u64 {
-    // The cast saturates, which is right for a cost.
-    (size as f64 * factor).ceil() as u64
+    // In doubles, as Go computes it; the cast saturates, which is right for a cost.
+    (size as f64 * 0.1).ceil() as u64
 }
 
 /// Number of code points.
-pub(crate) fn code_points(text: &str) -> usize {
+fn code_points(text: &str) -> usize {
     // `is_ascii` runs over words, so the common case costs next to nothing.
     if text.is_ascii() { text.len() } else { text.chars().count() }
 }

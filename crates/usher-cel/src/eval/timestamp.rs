@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
+use super::civil::Civil;
 use super::error::{ErrorKind, EvalError};
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
@@ -108,16 +109,10 @@ impl Hash for Timestamp {
 /// RFC 3339 as Go prints it: as many digits of the fraction as are needed, `Z` for no offset.
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const SECONDS_PER_DAY: i64 = 86_400;
-        let local = self.seconds + i64::from(self.offset);
-        let days = local.div_euclid(SECONDS_PER_DAY);
-        let of_day = local.rem_euclid(SECONDS_PER_DAY);
-        let date = jiff::civil::date(1970, 1, 1)
-            .checked_add(jiff::Span::new().days(days))
-            // Only an offset can lead out of the calendar, by less than a day.
-            .unwrap_or(if days < 0 { jiff::civil::Date::MIN } else { jiff::civil::Date::MAX });
-        write!(f, "{:04}-{:02}-{:02}T", date.year(), date.month(), date.day())?;
-        write!(f, "{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60)?;
+        let civil = Civil::new(*self, i64::from(self.offset));
+        let seconds = civil.second_of_day;
+        write!(f, "{:04}-{:02}-{:02}T", civil.year, civil.month, civil.day)?;
+        write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
         if self.nanoseconds > 0 {
             let fraction = format!("{:09}", self.nanoseconds);
             write!(f, ".{}", fraction.trim_end_matches('0'))?;

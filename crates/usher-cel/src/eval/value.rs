@@ -208,18 +208,18 @@ fn deduplicate_large<'a>(
     order: &[u32],
     arena: &'a Arena,
 ) -> Result<&'a [Entry<'a>], Box<EvalError>> {
-    let mut values = arena.list::<Option<Value<'a>>>(entries.len())?;
-    values.extend_with(None, entries.len())?;
+    const DROPPED: u32 = u32::MAX;
+    // Not in the arena, which could not take it back: a text of nothing but one key repeated would cost a third more.
+    let mut last_of = vec![DROPPED; entries.len()];
+    let mut distinct = 0;
     for run in order.chunk_by(|a, b| same_key(&entries[*a as usize].key, &entries[*b as usize].key)) {
         // Within a run the indexes ascend: the first gives the place, the last the value.
-        let (first, last) = (run[0] as usize, run[run.len() - 1] as usize);
-        values.as_mut_slice()[first] = Some(entries[last].value);
+        last_of[run[0] as usize] = run[run.len() - 1];
+        distinct += 1;
     }
-    let mut kept = arena.list::<Entry<'a>>(entries.len())?;
-    for (entry, value) in entries.iter().zip(values.finish()) {
-        if let Some(value) = value {
-            kept.push(Entry { key: entry.key, value: *value })?;
-        }
+    let mut kept = arena.list::<Entry<'a>>(distinct)?;
+    for (entry, last) in entries.iter().zip(last_of).filter(|(_, last)| *last != DROPPED) {
+        kept.push(Entry { key: entry.key, value: entries[last as usize].value })?;
     }
     Ok(kept.finish())
 }

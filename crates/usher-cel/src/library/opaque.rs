@@ -4,14 +4,20 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::authorizer;
+use super::authorizer::{Answer, Authorizer, Check};
+use super::semver::Semver;
 use crate::eval::{Arena, EvalResult, Value};
 
 /// The closed set of library types. Everything in here is `Copy` and borrows from the arena or the input: the arena runs no
 /// destructors.
 #[derive(Clone, Copy, Debug)]
 pub enum OpaqueValue<'a> {
-    Authorizer(authorizer::Authorizer<'a>),
+    Authorizer(Authorizer<'a>),
+    PathCheck(Check<'a>),
+    GroupCheck(Check<'a>),
+    ResourceCheck(Check<'a>),
+    Decision(Answer<'a>),
+    Semver(Semver<'a>),
     Ip(IpAddr),
     Cidr(IpNet),
 }
@@ -26,6 +32,11 @@ impl<'a> OpaqueValue<'a> {
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Authorizer(_) => "kubernetes.authorization.Authorizer",
+            Self::PathCheck(_) => "kubernetes.authorization.PathCheck",
+            Self::GroupCheck(_) => "kubernetes.authorization.GroupCheck",
+            Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
+            Self::Decision(_) => "kubernetes.authorization.Decision",
+            Self::Semver(_) => "kubernetes.Semver",
             Self::Ip(_) => "net.IP",
             Self::Cidr(_) => "net.CIDR",
         }
@@ -36,6 +47,7 @@ impl<'a> OpaqueValue<'a> {
         match (self, other) {
             (Self::Ip(a), OpaqueValue::Ip(b)) => a == b,
             (Self::Cidr(a), OpaqueValue::Cidr(b)) => a == b,
+            (Self::Semver(a), OpaqueValue::Semver(b)) => a.compare(b).is_eq(),
             _ => false,
         }
     }

@@ -4,17 +4,21 @@ use std::cell::Cell;
 
 use super::authorizer::Authorize;
 use super::{Call, Form, Prepared, find};
-use crate::eval::{Arena, EvalError, EvalResult, Meter, Value};
+use crate::eval::{Arena, EvalError, EvalResult, Meter, Timestamp, Value, equal, type_name};
 
 /// An arena, an authorizer and the cost so far.
 #[derive(Default)]
 pub(super) struct Library<'p> {
     arena: Arena,
     spent: Cell<u64>,
-    pub(super) authorizer: Option<&'p dyn Authorize>,
+    authorizer: Option<&'p dyn Authorize>,
 }
 
-impl Library<'_> {
+impl<'p> Library<'p> {
+    pub(super) fn with_authorizer(authorizer: &'p dyn Authorize) -> Self {
+        Self { authorizer: Some(authorizer), ..Self::default() }
+    }
+
     pub(super) fn global<'a>(&'a self, name: &str, args: &[Value<'a>]) -> EvalResult<'a> {
         self.call(name, Form::Global, args, None)
     }
@@ -77,4 +81,40 @@ fn show_value(value: &Value<'_>) -> String {
         Value::Optional(Some(value)) => format!("optional({})", show_value(value)),
         other => format!("{other:?}"),
     }
+}
+
+/// Calls a function and compares the value (its type too) or the error's text; for a value the cost as well.
+#[track_caller]
+pub(super) fn check(
+    name: &str,
+    form: Form,
+    args: &[Value<'static>],
+    expected: Result<Value<'static>, &str>,
+    cost: u64,
+) {
+    let library = Library::default();
+    match (library.call(name, form, args, None), expected) {
+        (Ok(value), Ok(expected)) => {
+            let same = equal(&value, &expected) && type_names(&value) == type_names(&expected);
+            assert!(same, "{name}: {value:?} is not {expected:?}");
+            assert_eq!(library.spent(), cost, "cost of {name}");
+        }
+        (Err(error), Err(expected)) => assert_eq!(error.message, expected, "error of {name}"),
+        (answer, expected) => panic!("{name}: {answer:?} is not {expected:?}"),
+    }
+}
+
+/// The type of a value and of what it holds: `1 == 1.0` must not pass for the same answer.
+fn type_names(value: &Value<'_>) -> Vec<String> {
+    let mut names = vec![type_name(value).to_owned()];
+    match value {
+        Value::List(items) => names.extend(items.iter().flat_map(type_names)),
+        Value::Optional(Some(inner)) => names.extend(type_names(inner)),
+        _ => {}
+    }
+    names
+}
+
+pub(super) fn time(seconds: i64, nanoseconds: u32) -> Value<'static> {
+    Value::Timestamp(Timestamp::from_unix(seconds, nanoseconds).unwrap())
 }
