@@ -14,7 +14,9 @@ mod jsonpatch;
 mod number;
 mod overload;
 mod quote;
+mod re2;
 mod sets;
+mod standard;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -25,7 +27,7 @@ use std::sync::LazyLock;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.
-const TABLES: &[&[Overload]] = &[convert::OVERLOADS, time::OVERLOADS, sets::OVERLOADS, ip::OVERLOADS, cidr::OVERLOADS, jsonpatch::OVERLOADS];
+const TABLES: &[&[Overload]] = &[standard::OVERLOADS, convert::OVERLOADS, time::OVERLOADS, sets::OVERLOADS, ip::OVERLOADS, cidr::OVERLOADS, jsonpatch::OVERLOADS];
 
 /// All overloads of a function in one form, or `None` when there is no such function.
 pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
