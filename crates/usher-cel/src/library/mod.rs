@@ -15,8 +15,10 @@ mod names;
 mod number;
 mod overload;
 mod quote;
+mod re2;
 mod semver;
 mod sets;
+mod standard;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -35,6 +37,7 @@ const TABLES: &[&[Overload]] = &[
     jsonpatch::OVERLOADS,
     semver::OVERLOADS,
     sets::OVERLOADS,
+    standard::OVERLOADS,
     time::OVERLOADS,
 ];
 
