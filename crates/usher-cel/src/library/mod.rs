@@ -9,9 +9,11 @@ mod address;
 mod cidr;
 mod convert;
 mod cost;
+mod format;
 mod ip;
 mod jsonpatch;
 mod names;
+mod net_url;
 mod number;
 mod overload;
 mod quote;
@@ -20,6 +22,7 @@ mod sets;
 #[cfg(test)]
 mod testing;
 mod time;
+mod urls;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -31,11 +34,13 @@ const TABLES: &[&[Overload]] = &[
     authorizer::OVERLOADS,
     cidr::OVERLOADS,
     convert::OVERLOADS,
+    format::OVERLOADS,
     ip::OVERLOADS,
     jsonpatch::OVERLOADS,
     semver::OVERLOADS,
     sets::OVERLOADS,
     time::OVERLOADS,
+    urls::OVERLOADS,
 ];
 
 /// All overloads of a function in one form, or `None` when there is no such function.

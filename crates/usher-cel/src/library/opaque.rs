@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::authorizer::{Answer, Authorizer, Check};
+use super::format::Format;
 use super::semver::Semver;
+use super::urls::Url;
 use crate::eval::{Arena, EvalResult, Value};
 
 /// The closed set of library types. Everything in here is `Copy` and borrows from the arena or the input: the arena runs no
@@ -18,6 +20,8 @@ pub enum OpaqueValue<'a> {
     ResourceCheck(Check<'a>),
     Decision(Answer<'a>),
     Semver(Semver<'a>),
+    Format(Format),
+    Url(Url<'a>),
     Ip(IpAddr),
     Cidr(IpNet),
 }
@@ -37,6 +41,8 @@ impl<'a> OpaqueValue<'a> {
             Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
             Self::Decision(_) => "kubernetes.authorization.Decision",
             Self::Semver(_) => "kubernetes.Semver",
+            Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Url(_) => "kubernetes.URL",
             Self::Ip(_) => "net.IP",
             Self::Cidr(_) => "net.CIDR",
         }
@@ -48,6 +54,8 @@ impl<'a> OpaqueValue<'a> {
             (Self::Ip(a), OpaqueValue::Ip(b)) => a == b,
             (Self::Cidr(a), OpaqueValue::Cidr(b)) => a == b,
             (Self::Semver(a), OpaqueValue::Semver(b)) => a.compare(b).is_eq(),
+            (Self::Format(a), OpaqueValue::Format(b)) => a == b,
+            (Self::Url(a), OpaqueValue::Url(b)) => a.canonical == b.canonical,
             _ => false,
         }
     }
