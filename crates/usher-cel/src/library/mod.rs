@@ -9,6 +9,7 @@ mod address;
 mod cidr;
 mod convert;
 mod cost;
+mod decimal;
 mod format;
 mod ip;
 mod jsonpatch;
@@ -16,6 +17,8 @@ mod names;
 mod net_url;
 mod number;
 mod overload;
+mod quantity;
+mod quantity_text;
 mod quote;
 mod semver;
 mod sets;
@@ -37,6 +40,7 @@ const TABLES: &[&[Overload]] = &[
     format::OVERLOADS,
     ip::OVERLOADS,
     jsonpatch::OVERLOADS,
+    quantity::OVERLOADS,
     semver::OVERLOADS,
     sets::OVERLOADS,
     time::OVERLOADS,
