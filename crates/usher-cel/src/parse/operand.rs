@@ -106,7 +106,7 @@ impl Parser<'_> {
             Kind::In | Kind::True | Kind::False | Kind::Null => {
                 Some(format!("`{word}` is reserved: write it in backquotes, `{word}`, or as a string in [ ]"))
             }
-            Kind::String | Kind::Int => Some(format!("use an index: […{word}…]").replace('…', "")),
+            Kind::String | Kind::Int => Some(format!("use an index: [{word}]")),
             _ => None,
         };
         Err(self.expected(&format!("a field name after {after}"), token, help))

@@ -39,7 +39,9 @@ type Expanded = Result<ExprId, Refusal>;
 
 /// Makes the nodes that the call stands for; `None` when it is no macro.
 pub(super) fn expand(builder: &mut Builder, call: &Call<'_>) -> Option<Expanded> {
-    let mut expansion = Expansion { builder, place: call.place, inner: Place::of(call.name) };
+    // cel-go points at the bracket of the call for all of them.
+    let inner = Place { span: call.name, caret: call.place.caret };
+    let mut expansion = Expansion { builder, place: call.place, inner };
     let Some(target) = call.target else {
         return match (call.function, call.args) {
             ("has", &[field]) => Some(expansion.has(field)),
@@ -51,7 +53,8 @@ pub(super) fn expand(builder: &mut Builder, call: &Call<'_>) -> Option<Expanded>
         ("all", &[var, var2, predicate]) => expansion.all(target, var, Some(var2), predicate),
         ("exists", &[var, predicate]) => expansion.exists(target, var, None, predicate),
         ("exists", &[var, var2, predicate]) => expansion.exists(target, var, Some(var2), predicate),
-        ("exists_one" | "existsOne", &[var, predicate]) => expansion.exists_one(target, var, None, predicate),
+        // Kubernetes' environment has no `existsOne` of one variable.
+        ("exists_one", &[var, predicate]) => expansion.exists_one(target, var, None, predicate),
         ("exists_one" | "existsOne", &[var, var2, predicate]) => {
             expansion.exists_one(target, var, Some(var2), predicate)
         }
