@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use usher_cel::Issues;
 use usher_cel::ast::{Ast, Expr, Span};
 use usher_cel::compile::compile_ast;
-use usher_cel::issue::Issues;
 use usher_cel::library::Ty;
 use usher_cel::parse::parse;
 use usher_cel::{Env, Program};
@@ -137,7 +137,7 @@ impl Scope {
         findings.sort_by_key(|finding| finding.span.start);
         let issues = findings
             .iter()
-            .map(|finding| usher_cel::issue::Issue {
+            .map(|finding| usher_cel::Issue {
                 span: finding.span,
                 message: finding.message.clone(),
                 help: finding.help.clone(),
@@ -276,7 +276,7 @@ impl Finding {
 
 fn rejected(issues: &Issues, field: &str, code: Code) -> Rejected {
     let source = issues.source();
-    let finding = |issue: &usher_cel::issue::Issue| Finding {
+    let finding = |issue: &usher_cel::Issue| Finding {
         span: issue.span,
         code,
         message: issue.message.clone(),
