@@ -82,7 +82,8 @@ impl<'a> Walk<'a> {
                 let before = raw.file.get(..raw.span.start).unwrap_or_default();
                 let header = before.trim_end().len();
                 let break_at = before[header..].find('\n').map_or(raw.span.start, |at| header + at + 1);
-                (break_at, raw.span.end, true)
+                // The end of the span leaves out lines of white space that belong to the text.
+                (break_at, raw.file.len(), true)
             }
         };
         let end = end.min(raw.file.len());
