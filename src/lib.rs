@@ -8,3 +8,5 @@
 #[allow(unreachable_pub)]
 pub mod api;
 pub mod engine;
+
+pub mod source;
