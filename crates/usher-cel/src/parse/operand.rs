@@ -6,27 +6,6 @@ use super::parser::{Operand, Parsed, Parser};
 use super::token::{Kind, Token};
 use crate::ast::{Expr, ExprId, Literal, Span, operators};
 
-/// Names that are kept for the language. They may name fields and methods. As in cel-go.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 impl Parser<'_> {
     /// Parses an operand with the signs before it.
     pub(super) fn operand(&mut self) -> Parsed<Operand> {
@@ -149,7 +128,7 @@ impl Parser<'_> {
         self.advance();
         let text = name.span.text(self.source);
         let span = first.span.to(name.span);
-        if RESERVED.contains(&text) {
+        if is_reserved(text) {
             let help = "use it as a field only, or choose another name".to_owned();
             let id = self.refused(span, format!("reserved identifier: {text}"), Some(help));
             if self.peek().kind == Kind::LeftParen {
@@ -240,6 +219,29 @@ impl Parser<'_> {
 
 pub(super) fn leaf(id: ExprId, span: Span) -> Operand {
     Operand { id, first: id, span, height: 0 }
+}
+
+/// Names that are kept for the language. They may name fields and methods. As in cel-go.
+fn is_reserved(name: &str) -> bool {
+    matches!(
+        name,
+        "as" | "break"
+            | "const"
+            | "continue"
+            | "else"
+            | "for"
+            | "function"
+            | "if"
+            | "import"
+            | "let"
+            | "loop"
+            | "package"
+            | "namespace"
+            | "return"
+            | "var"
+            | "void"
+            | "while"
+    )
 }
 
 /// The text of a name without backquotes.
