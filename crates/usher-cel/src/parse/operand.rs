@@ -2,7 +2,7 @@
 
 use super::builder::Place;
 use super::literal;
-use super::parser::{Operand, Parsed, Parser};
+use super::parser::{Failure, Operand, Parsed, Parser};
 use super::token::{Kind, Token};
 use crate::ast::{Expr, ExprId, Literal, Span, operators};
 
@@ -136,8 +136,13 @@ impl Parser<'_> {
             }
             return Ok(leaf(id, span));
         }
-        let absolute = if dot.is_some() { format!(".{text}") } else { String::new() };
-        let full = if dot.is_some() { absolute.as_str() } else { text };
+        let absolute;
+        let full = if dot.is_some() {
+            absolute = format!(".{text}");
+            &absolute
+        } else {
+            text
+        };
         if self.peek().kind == Kind::LeftParen {
             return self.call_arguments(None, span, name, full);
         }
@@ -203,7 +208,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn no_operand(&mut self, token: Token) -> super::parser::Failure {
+    fn no_operand(&mut self, token: Token) -> Failure {
         let help = match token.kind {
             Kind::Not => Some("`!` cannot stand here: use parentheses, -(!a)"),
             Kind::Minus => Some("`-` cannot stand here: use parentheses, !(-a)"),

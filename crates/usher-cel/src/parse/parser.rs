@@ -76,15 +76,13 @@ impl<'s> Parser<'s> {
             let rest = self.peek();
             if rest.kind == Kind::End { Ok(root) } else { Err(self.unexpected_rest(rest)) }
         });
-        if let Some(issues) = self.issues.finish(self.source) {
-            return Err(issues);
-        }
-        match root {
-            Ok(root) => {
+        match (root, self.issues.finish(self.source)) {
+            (Ok(root), None) => {
                 Ok(Ast { source: self.source.into(), nodes: self.builder.into_nodes(), root: root.id })
             }
-            // Every failure is reported when it is made.
-            Err(_) => Err(Issues::new(self.source, Vec::new())),
+            (_, Some(issues)) => Err(issues),
+            // Every failure is reported where it is made.
+            (Err(_), None) => Err(Issues::new(self.source, Vec::new())),
         }
     }
 
