@@ -151,19 +151,13 @@ impl<'a> Walk<'a> {
         // fold are breaks, and the last one takes the blanks that follow.
         let more = character == '\n' && after.starts_with('\n') && breaks(rest) > 2;
         let mut length = blank + break_length(&rest[blank..]);
-        if character == '\n' && self.first_break_is_dropped(rest, after) {
+        if character == '\n' && first_break_is_dropped(rest, after) {
             length += next_break(&rest[length..]);
         }
         if !more {
             length += rest[length..].len() - rest[length..].trim_start_matches([' ', '\t', '\r', '\n']).len();
         }
         (character == ' ' || character == '\n').then(|| self.take(length))
-    }
-
-    /// Whether the breaks ahead are one more than the decoded ones.
-    fn first_break_is_dropped(&self, rest: &str, after: &str) -> bool {
-        let decoded = 1 + after.bytes().take_while(|b| *b == b'\n').count();
-        breaks(rest) > decoded
     }
 
     fn plain(&mut self, character: char) -> Option<Range<usize>> {
@@ -227,6 +221,12 @@ fn break_length(text: &str) -> usize {
         [b'\n' | b'\r', ..] => 1,
         _ => 0,
     }
+}
+
+/// Whether the breaks ahead are one more than the decoded ones.
+fn first_break_is_dropped(rest: &str, after: &str) -> bool {
+    let decoded = 1 + after.bytes().take_while(|b| *b == b'\n').count();
+    breaks(rest) > decoded
 }
 
 /// Line breaks in the white space at the start of the text.

@@ -30,11 +30,14 @@ fn a_finding_is_shown_with_its_line_a_caret_and_the_way_to_mend_it() {
         .label("opened here")
         .help("add `)`");
     insta::assert_snapshot!(plain(&finding), @r"
-    warning[U0206]: spec.x: no such field
+    error[U0204]: b[0].predicate: missing ')'
+     --> rules/a.yaml:4:26
       |
-    1 | a &&
-    2 |   b.c
-      |     ^
+    3 |   - name: x
+    4 |     predicate: object.foo(
+      |                          ^ opened here
+      |
+      = help: add `)`
     ");
     assert_eq!(finding.to_string(), "rules/a.yaml:4:26: error[U0204]: b[0].predicate: missing ')' (add `)`)");
 }
