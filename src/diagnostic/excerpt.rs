@@ -17,6 +17,8 @@ pub struct Excerpt {
     pub text: String,
     /// The finding: bytes of `text`.
     pub span: Range<usize>,
+    /// The line of the finding is so long that its beginning is not in `text`.
+    pub cut: bool,
 }
 
 impl Excerpt {
@@ -29,7 +31,7 @@ impl Excerpt {
         let last = source.line_index(end).min(first + LINES_MAX - 1);
         let context = first.saturating_sub(1);
 
-        let mut kept = Self { first_line: context + 1, text: String::new(), span: 0..0 };
+        let mut kept = Self { first_line: context + 1, text: String::new(), span: 0..0, cut: false };
         for line in context..=last {
             let range = source.line_range(line);
             let focus = if line == first { start } else { range.start };
@@ -42,6 +44,7 @@ impl Excerpt {
             let within = |at: usize| offset + at.clamp(window.start, window.end) - window.start;
             if line == first {
                 kept.span = within(start)..within(end);
+                kept.cut = window.start > range.start;
             } else if line > first {
                 kept.span.end = within(end);
             }

@@ -15,24 +15,22 @@ pub fn render(diagnostic: &Diagnostic, renderer: &Renderer) -> String {
     };
     let mut group =
         level.primary_title(title).id(diagnostic.code.as_str()).elements(Vec::<Origin<'_>>::new());
-    if let Some(place) = &diagnostic.place {
-        let mut origin = Origin::path(&*place.file);
-        if diagnostic.excerpt.is_some() {
-            origin = origin.line(place.line).char_column(place.column);
+    let path = diagnostic.place.as_ref().map(|place| &*place.file);
+    match &diagnostic.excerpt {
+        Some(excerpt) => {
+            let mut caret = AnnotationKind::Primary.span(excerpt.span.clone());
+            if let Some(label) = &diagnostic.label {
+                caret = caret.label(label.as_str());
+            }
+            let snippet = Snippet::source(excerpt.text.as_str()).line_start(excerpt.first_line).fold(false);
+            // The renderer counts the column in what it is given, which of a very long line is only a part.
+            let place = diagnostic.place.as_ref().filter(|_| excerpt.cut);
+            if let Some(place) = place {
+                group = group.element(Origin::path(&*place.file).line(place.line).char_column(place.column));
+            }
+            group = group.element(snippet.path(path.filter(|_| !excerpt.cut)).annotation(caret));
         }
-        group = group.element(origin);
-    }
-    if let Some(excerpt) = &diagnostic.excerpt {
-        let mut caret = AnnotationKind::Primary.span(excerpt.span.clone());
-        if let Some(label) = &diagnostic.label {
-            caret = caret.label(label.as_str());
-        }
-        group = group.element(
-            Snippet::source(excerpt.text.as_str())
-                .line_start(excerpt.first_line)
-                .fold(false)
-                .annotation(caret),
-        );
+        None => group = group.elements(path.map(Origin::path)),
     }
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help.as_str()));

@@ -82,7 +82,8 @@ impl<'a> Walk<'a> {
                 let before = raw.file.get(..raw.span.start).unwrap_or_default();
                 let header = before.trim_end().len();
                 let break_at = before[header..].find('\n').map_or(raw.span.start, |at| header + at + 1);
-                (break_at, raw.span.end, true)
+                // The end of the span leaves out lines of white space that belong to the text.
+                (break_at, raw.file.len(), true)
             }
         };
         let end = end.min(raw.file.len());
@@ -150,19 +151,13 @@ impl<'a> Walk<'a> {
         // fold are breaks, and the last one takes the blanks that follow.
         let more = character == '\n' && after.starts_with('\n') && breaks(rest) > 2;
         let mut length = blank + break_length(&rest[blank..]);
-        if character == '\n' && self.first_break_is_dropped(rest, after) {
+        if character == '\n' && first_break_is_dropped(rest, after) {
             length += next_break(&rest[length..]);
         }
         if !more {
             length += rest[length..].len() - rest[length..].trim_start_matches([' ', '\t', '\r', '\n']).len();
         }
         (character == ' ' || character == '\n').then(|| self.take(length))
-    }
-
-    /// Whether the breaks ahead are one more than the decoded ones.
-    fn first_break_is_dropped(&self, rest: &str, after: &str) -> bool {
-        let decoded = 1 + after.bytes().take_while(|b| *b == b'\n').count();
-        breaks(rest) > decoded
     }
 
     fn plain(&mut self, character: char) -> Option<Range<usize>> {
@@ -226,6 +221,12 @@ fn break_length(text: &str) -> usize {
         [b'\n' | b'\r', ..] => 1,
         _ => 0,
     }
+}
+
+/// Whether the breaks ahead are one more than the decoded ones.
+fn first_break_is_dropped(rest: &str, after: &str) -> bool {
+    let decoded = 1 + after.bytes().take_while(|b| *b == b'\n').count();
+    breaks(rest) > decoded
 }
 
 /// Line breaks in the white space at the start of the text.

@@ -296,4 +296,4 @@ fn map(object: &Object) -> Option<&crate::diagnostic::SourceMap> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -120,6 +120,14 @@ fn open(
             return;
         }
     }
+    // A word such as `n` or `on` without quotes is no text.
+    for field in ["name", "namespace"] {
+        let given = value.get("metadata").and_then(|metadata| metadata.get(field));
+        if let Some(given) = given.filter(|given| !given.is_string() && !given.is_null()) {
+            found.push(Err(map.locate(super::schema::not_a_string(given, &format!("metadata.{field}")))));
+            return;
+        }
+    }
     let metadata = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or("");
     let name = metadata("/metadata/name");
     if name.is_empty() {

@@ -137,7 +137,20 @@ fn as_v1(mut document: Document) -> Document {
         *version = Value::String(v1.clone());
     }
     document.key.api_version = v1.into();
+    drop_nulls(&mut document.value);
     document
+}
+
+/// For the built-in kinds null is the same as nothing.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.retain(|_, value| !value.is_null());
+            entries.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn unknown_kind(document: &Document) -> Diagnostic {

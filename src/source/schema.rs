@@ -236,6 +236,11 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
+/// The finding about a value that should be a string.
+pub(super) fn not_a_string(value: &Value, field: &str) -> Diagnostic {
+    wrong_type(&Kind::Text { least: 0, most: None, pattern: None }, value, field)
+}
+
 fn wrong_type(kind: &Kind, value: &Value, field: &str) -> Diagnostic {
     let expected = match kind {
         Kind::Object { .. } | Kind::Map { .. } => "a mapping",

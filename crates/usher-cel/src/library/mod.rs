@@ -13,9 +13,12 @@ mod decimal;
 mod format;
 mod ip;
 mod jsonpatch;
+mod k8s_lists;
+mod lists;
 mod names;
 mod net_url;
 mod number;
+mod optional;
 mod overload;
 mod quantity;
 mod quantity_text;
@@ -24,6 +27,8 @@ mod re2;
 mod semver;
 mod sets;
 mod standard;
+mod string_format;
+mod strings;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -47,6 +52,10 @@ const TABLES: &[&[Overload]] = &[
     sets::OVERLOADS,
     standard::OVERLOADS,
     time::OVERLOADS,
+    strings::OVERLOADS,
+    lists::OVERLOADS,
+    k8s_lists::OVERLOADS,
+    optional::OVERLOADS,
     urls::OVERLOADS,
 ];
 
