@@ -5,6 +5,7 @@
 mod compile;
 mod guards;
 mod kinds;
+pub mod policies;
 
 pub use compile::{Compiled, Context, compile, placeholder};
 pub use kinds::Kinds;
