@@ -52,7 +52,10 @@ pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnosti
         };
         let key = document.key.clone();
         match decode(document) {
-            Ok(object) => manifest.objects.push(object),
+            Ok((object, warnings)) => {
+                manifest.objects.push(object);
+                manifest.diagnostics.extend(warnings);
+            }
             Err(diagnostics) => {
                 manifest.diagnostics.extend(diagnostics.iter().cloned());
                 manifest.broken.push(Broken { key, diagnostics });
@@ -60,6 +63,18 @@ pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnosti
         }
     }
     Ok(manifest)
+}
+
+/// All documents of a text, whatever they are, with their places: what a command reads that takes reviews, or objects
+/// that have no name yet. Lists stay closed.
+///
+/// # Errors
+///
+/// As [`read_manifest`].
+pub fn read_values(name: &str, bytes: &[u8]) -> Result<Vec<(Value, SourceMap)>, Box<Diagnostic>> {
+    let source = text(name, bytes)?;
+    let documents = yaml::parse(&source)?;
+    Ok(documents.into_iter().map(|(value, node)| (value, SourceMap::new(source.clone(), node))).collect())
 }
 
 /// The objects of a text, lists opened; a document that is no object is a finding of its own.
@@ -71,6 +86,15 @@ pub(super) fn documents(
     name: &str,
     bytes: &[u8],
 ) -> Result<Vec<Result<Document, Diagnostic>>, Box<Diagnostic>> {
+    let source = text(name, bytes)?;
+    let mut found = Vec::new();
+    for (value, node) in yaml::parse(&source)? {
+        open(&source, value, node, 0, &mut found);
+    }
+    Ok(found)
+}
+
+fn text(name: &str, bytes: &[u8]) -> Result<SourceText, Box<Diagnostic>> {
     if bytes.len() > MAX_FILE_BYTES {
         let message = format!("the file has {} bytes; at most {MAX_FILE_BYTES} are read", bytes.len());
         let fault = Diagnostic::error(Code::FileTooLarge, message).in_file_named(name);
@@ -84,12 +108,7 @@ pub(super) fn documents(
             return Err(Box::new(fault.help("store it as UTF-8")));
         }
     };
-    let source = SourceText::new(name, text);
-    let mut found = Vec::new();
-    for (value, node) in yaml::parse(&source)? {
-        open(&source, value, node, 0, &mut found);
-    }
-    Ok(found)
+    Ok(SourceText::new(name, text))
 }
 
 fn open(

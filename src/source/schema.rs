@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::suggest::nearest;
 use crate::api::{ObjectMeta, crd};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Findings of one document at most; the rest is likely the same again.
 const MAX_FINDINGS: usize = 64;
@@ -25,6 +25,8 @@ pub(super) struct Schema {
     /// Null means the same as leaving the field out.
     nullable: bool,
     choices: Vec<Value>,
+    /// A field that is not known is dropped, not refused.
+    lenient: bool,
 }
 
 #[derive(Debug)]
@@ -50,6 +52,7 @@ impl Schema {
             properties.push(("apiVersion".into(), text()));
             properties.push(("kind".into(), text()));
             let mut metadata = Self::of::<ObjectMeta>();
+            metadata.lenient = false;
             metadata.name_rule();
             properties.push(("metadata".into(), metadata));
         }
@@ -130,7 +133,7 @@ impl Schema {
             _ => None,
         };
         let choices = schema["enum"].as_array().cloned().unwrap_or_default();
-        Self { kind, nullable, choices }
+        Self { kind, nullable, choices, lenient: nullable }
     }
 
     /// Names of cluster-scoped objects are DNS subdomains.
@@ -158,7 +161,7 @@ impl Schema {
                 for (name, value) in entries {
                     match properties.iter().find(|(known, _)| known == name) {
                         Some((_, schema)) => step(field, name, |field| schema.walk(value, field, findings)),
-                        None if !open => findings.push(unknown(field, name, properties)),
+                        None if !open => findings.push(self.unknown(field, name, properties)),
                         None => {}
                     }
                 }
@@ -206,6 +209,25 @@ impl Schema {
             }
             (Kind::Number, Value::Number(_)) | (Kind::Boolean, Value::Bool(_)) => {}
             _ => findings.push(wrong_type(kind, value, field)),
+        }
+    }
+
+    fn unknown(&self, field: &str, name: &str, properties: &[(String, Schema)]) -> Diagnostic {
+        let known = || properties.iter().map(|(known, _)| known.as_str());
+        let shown: String = name.chars().take(64).collect();
+        let mut fault =
+            Diagnostic::error(Code::UnknownField, format!("unknown field `{shown}`")).at(join(field, name));
+        if self.lenient {
+            fault.severity = Severity::Warning;
+        }
+        match nearest(name, known()) {
+            Some(meant) => fault.help(format!("did you mean `{meant}`?")),
+            None if properties.len() <= MAX_KNOWN => {
+                let mut names: Vec<&str> = known().collect();
+                names.sort_unstable();
+                fault.help(format!("the fields here are {}", names.join(", ")))
+            }
+            None => fault,
         }
     }
 
@@ -271,22 +293,6 @@ fn wrong_type(kind: &Kind, value: &Value, field: &str) -> Diagnostic {
         }
         (Kind::List { .. }, Value::Object(_) | Value::String(_)) => fault.help("put `- ` before each entry"),
         _ => fault,
-    }
-}
-
-fn unknown(field: &str, name: &str, properties: &[(String, Schema)]) -> Diagnostic {
-    let known = || properties.iter().map(|(known, _)| known.as_str());
-    let shown: String = name.chars().take(64).collect();
-    let fault =
-        Diagnostic::error(Code::UnknownField, format!("unknown field `{shown}`")).at(join(field, name));
-    match nearest(name, known()) {
-        Some(meant) => fault.help(format!("did you mean `{meant}`?")),
-        None if properties.len() <= MAX_KNOWN => {
-            let mut names: Vec<&str> = known().collect();
-            names.sort_unstable();
-            fault.help(format!("the fields here are {}", names.join(", ")))
-        }
-        None => fault,
     }
 }
 
