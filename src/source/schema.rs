@@ -212,7 +212,7 @@ impl Schema {
         }
     }
 
-    fn unknown(&self, field: &str, name: &str, properties: &[(String, Schema)]) -> Diagnostic {
+    fn unknown(&self, field: &str, name: &str, properties: &[(String, Self)]) -> Diagnostic {
         let known = || properties.iter().map(|(known, _)| known.as_str());
         let shown: String = name.chars().take(64).collect();
         let mut fault =
