@@ -1,1 +1,3 @@
 //! Usher, the admission router for Kubernetes.
+
+pub mod engine;

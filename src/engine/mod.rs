@@ -1,0 +1,3 @@
+//! The decision engine: pure, without IO, clock, logging or metrics.
+
+pub mod patch;
