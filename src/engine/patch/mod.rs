@@ -6,6 +6,9 @@
 //! against null passes, and of a path that does not start with `/` everything before the first `/` is ignored. A patch that is
 //! applied here must give what it gives there, so all of this is copied, down to what counts as equal for `test`: there,
 //! scalars are compared as they are written.
+//!
+//! One thing is stricter: an operation that cannot be read, such as one with an unknown `op`, is an error before any is applied,
+//! even if a `test` before it would fail.
 
 mod apply;
 mod equality;
