@@ -23,6 +23,7 @@ mod activation;
 mod budget;
 mod decide;
 mod documents;
+pub mod patch;
 
 #[cfg(test)]
 mod testing;
