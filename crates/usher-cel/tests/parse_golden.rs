@@ -19,7 +19,8 @@ fn trees_and_places_are_those_of_cel_go() {
         count += 1;
         if ours.as_deref().ok() != theirs {
             let ours = ours.unwrap_or_else(|issues| issues.to_string());
-            differences.push(format!("{expression:?}\n  ours   {ours}\n  cel-go {}", theirs.unwrap_or("refuses")));
+            differences
+                .push(format!("{expression:?}\n  ours   {ours}\n  cel-go {}", theirs.unwrap_or("refuses")));
         }
     }
     assert!(count > 300, "only {count} rows");
@@ -55,17 +56,23 @@ fn render_expr(ast: &Ast, expr: &Expr) -> String {
         }
         Expr::List { elements, optional } => format!("[{}]{optional:?}", all(elements)),
         Expr::Map { entries } => {
-            let entries: Vec<_> =
-                entries.iter().map(|entry| format!("{}{}:{}", mark(entry.optional), sub(&entry.key), sub(&entry.value))).collect();
+            let entries: Vec<_> = entries
+                .iter()
+                .map(|entry| format!("{}{}:{}", mark(entry.optional), sub(&entry.key), sub(&entry.value)))
+                .collect();
             format!("{{{}}}", entries.join(","))
         }
         Expr::Struct { type_name, fields } => {
-            let fields: Vec<_> =
-                fields.iter().map(|field| format!("{}{}:{}", mark(field.optional), field.name, sub(&field.value))).collect();
+            let fields: Vec<_> = fields
+                .iter()
+                .map(|field| format!("{}{}:{}", mark(field.optional), field.name, sub(&field.value)))
+                .collect();
             format!("{type_name}{{{}}}", fields.join(","))
         }
         Expr::Comprehension(fold) => {
-            let parts = [&fold.iter_range, &fold.accu_init, &fold.loop_condition, &fold.loop_step, &fold.result].map(sub);
+            let parts =
+                [&fold.iter_range, &fold.accu_init, &fold.loop_condition, &fold.loop_step, &fold.result]
+                    .map(sub);
             let var2 = fold.iter_var2.as_deref().unwrap_or("");
             format!("fold({},{var2},{};{})", fold.iter_var, fold.accu_var, parts.join(";"))
         }

@@ -4,7 +4,11 @@ use crate::parse::parse;
 
 fn refused(source: &str) -> Vec<(String, String, Option<String>)> {
     let issues = parse(source).expect_err("the text is wrong");
-    issues.0.into_iter().map(|issue| (issue.span.text(source).to_owned(), issue.message, issue.help)).collect()
+    issues
+        .0
+        .into_iter()
+        .map(|issue| (issue.span.text(source).to_owned(), issue.message, issue.help))
+        .collect()
 }
 
 #[rstest]
@@ -12,11 +16,31 @@ fn refused(source: &str) -> Vec<(String, String, Option<String>)> {
 #[case::operand_missing("a &&", "", "expected an operand, found the end of the expression")]
 #[case::two_operands("a b", "b", "expected an operator or the end of the expression, found the name `b`")]
 #[case::closing_without_opening("a)", ")", "expected an operator or the end of the expression, found `)`")]
-#[case::parenthesis_left_open("(a + b", "", "expected an operator or the `)` that closes the `(` at 1:1, found the end of the expression")]
-#[case::parenthesis_left_open_on_another_line("a +\n  f(b", "", "expected an operator, `,` or the `)` that closes the `(` at 2:4, found the end of the expression")]
-#[case::wrong_bracket("[a)", ")", "expected an operator, `,` or the `]` that closes the `[` at 1:1, found `)`")]
-#[case::index_left_open("a[0", "", "expected an operator or the `]` that closes the `[` at 1:2, found the end of the expression")]
-#[case::comma_missing("[1 2]", "2", "expected an operator, `,` or the `]` that closes the `[` at 1:1, found the number `2`")]
+#[case::parenthesis_left_open(
+    "(a + b",
+    "",
+    "expected an operator or the `)` that closes the `(` at 1:1, found the end of the expression"
+)]
+#[case::parenthesis_left_open_on_another_line(
+    "a +\n  f(b",
+    "",
+    "expected an operator, `,` or the `)` that closes the `(` at 2:4, found the end of the expression"
+)]
+#[case::wrong_bracket(
+    "[a)",
+    ")",
+    "expected an operator, `,` or the `]` that closes the `[` at 1:1, found `)`"
+)]
+#[case::index_left_open(
+    "a[0",
+    "",
+    "expected an operator or the `]` that closes the `[` at 1:2, found the end of the expression"
+)]
+#[case::comma_missing(
+    "[1 2]",
+    "2",
+    "expected an operator, `,` or the `]` that closes the `[` at 1:1, found the number `2`"
+)]
 #[case::trailing_comma_in_call("f(a,)", ")", "expected an operand, found `)`")]
 #[case::colon_missing("{a}", "}", "expected `:` behind the key, found `}`")]
 #[case::field_colon_missing("T{a}", "}", "expected `:` behind the field name, found `}`")]
@@ -24,7 +48,11 @@ fn refused(source: &str) -> Vec<(String, String, Option<String>)> {
 #[case::field_expected("a.", "", "expected a field name after `.`, found the end of the expression")]
 #[case::optional_field_expected("a.?[0]", "[", "expected a field name after `.?`, found `[`")]
 #[case::name_expected(".1 + .", "", "expected a name after the leading `.`, found the end of the expression")]
-#[case::conditional_unfinished("a ? b", "", "expected an operator or the `:` that belongs to `?` at 1:3, found the end of the expression")]
+#[case::conditional_unfinished(
+    "a ? b",
+    "",
+    "expected an operator or the `:` that belongs to `?` at 1:3, found the end of the expression"
+)]
 #[case::conditional_in_conditional("a ? b ? c : d : e", "?", "expected `:`, found `?`")]
 #[case::call_of_quoted_name("a.`b`(c)", "(", "expected an operator or the end of the expression, found `(`")]
 #[case::unclosed_string("'abc", "'", "the string opened with ' is not closed on its line")]
@@ -38,10 +66,17 @@ fn refused(source: &str) -> Vec<(String, String, Option<String>)> {
 #[case::short_unicode(r"'\u12'", r"\u12", r"`\u` takes 4 hexadecimal digits, found 2")]
 #[case::short_octal(r"'\12'", r"\12", r"an octal escape has three digits, from `\000` to `\377`")]
 #[case::unicode_in_bytes(r"b'\u0041'", r"\u", r"`\u` is not allowed in bytes")]
-fn syntax_errors_name_place_and_expectation(#[case] source: &str, #[case] place: &str, #[case] message: &str) {
+fn syntax_errors_name_place_and_expectation(
+    #[case] source: &str,
+    #[case] place: &str,
+    #[case] message: &str,
+) {
     let found = refused(source);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].0.as_str(), found[0].1.as_str()), (place, format!("Syntax error: {message}").as_str()));
+    assert_eq!(
+        (found[0].0.as_str(), found[0].1.as_str()),
+        (place, format!("Syntax error: {message}").as_str())
+    );
 }
 
 #[rstest]
@@ -55,11 +90,22 @@ fn syntax_errors_name_place_and_expectation(#[case] source: &str, #[case] place:
 #[case::word_not("not a", "`not` is not an operator", "use `!`")]
 #[case::not_in("a not in b", "`not` is not an operator", "write `!(a in b)`")]
 #[case::curly_quotes("‘", "unexpected character `‘`", "use straight quotes: ' or \"")]
-#[case::reserved_field("a.in", "expected a field name after `.`, found `in`", "`in` is reserved: write it in backquotes, `in`, or as a string in [ ]")]
-#[case::minus_behind_not("!-a", "expected an operand, found `-`", "`-` cannot stand here: use parentheses, !(-a)")]
+#[case::reserved_field(
+    "a.in",
+    "expected a field name after `.`, found `in`",
+    "`in` is reserved: write it in backquotes, `in`, or as a string in [ ]"
+)]
+#[case::minus_behind_not(
+    "!-a",
+    "expected an operand, found `-`",
+    "`-` cannot stand here: use parentheses, !(-a)"
+)]
 fn what_other_languages_write_is_put_right(#[case] source: &str, #[case] message: &str, #[case] help: &str) {
     let found = refused(source);
-    assert_eq!((found[0].1.as_str(), found[0].2.as_deref()), (format!("Syntax error: {message}").as_str(), Some(help)));
+    assert_eq!(
+        (found[0].1.as_str(), found[0].2.as_deref()),
+        (format!("Syntax error: {message}").as_str(), Some(help))
+    );
 }
 
 #[rstest]
@@ -76,13 +122,25 @@ fn what_other_languages_write_is_put_right(#[case] source: &str, #[case] message
 #[case("argument is not an identifier", "1", "[1].map(1, x)")]
 #[case("argument is not an identifier", "f()", "[1].filter(f(), x)")]
 #[case("iteration variable overwrites accumulator variable", "__result__", "[1].all(__result__, true)")]
-#[case("iteration variable overwrites accumulator variable", "__result__", "[1].transformMap(k, __result__, 1)")]
+#[case(
+    "iteration variable overwrites accumulator variable",
+    "__result__",
+    "[1].transformMap(k, __result__, 1)"
+)]
 #[case("duplicate variable name: i", "i", "[1].transformList(i, i, 1)")]
 #[case("optMap() variable name must be a simple identifier", "1", "a.optMap(1, 2)")]
 #[case("optFlatMap() variable name must be a simple identifier", "x.y", "a.optFlatMap(x.y, 2)")]
 #[case("invalid argument to has() macro", "a[0]", "has(a[0])")]
-#[case("sortBy can only be applied to a list, identifier, comprehension, call or select expression", "{}", "{}.sortBy(x, x)")]
-fn errors_beyond_syntax_have_the_texts_of_cel_go(#[case] message: &str, #[case] place: &str, #[case] source: &str) {
+#[case(
+    "sortBy can only be applied to a list, identifier, comprehension, call or select expression",
+    "{}",
+    "{}.sortBy(x, x)"
+)]
+fn errors_beyond_syntax_have_the_texts_of_cel_go(
+    #[case] message: &str,
+    #[case] place: &str,
+    #[case] source: &str,
+) {
     let found = refused(source);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].0.as_str(), found[0].1.as_str()), (place, message));
