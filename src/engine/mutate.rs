@@ -34,7 +34,10 @@ pub(super) struct Change<'r> {
 pub(super) enum Applied<'r> {
     /// It is as it was.
     Nothing,
-    Changed { object: Value<'r>, operations: &'r [patch::Operation<'r>] },
+    Changed {
+        object: Value<'r>,
+        operations: &'r [patch::Operation<'r>],
+    },
     /// A `test` operation failed.
     TestFailed,
 }
@@ -103,7 +106,8 @@ pub(super) fn finish<'r>(documents: &Documents<'r>, working: &Working<'r>) -> Re
         return Ok(None);
     }
     let patch = patch::write_operations(&working.operations).map_err(|error| patch_error(&error))?;
-    let result = patch::apply(received, &working.operations, documents.arena).map_err(|error| patch_error(&error))?;
+    let result =
+        patch::apply(received, &working.operations, documents.arena).map_err(|error| patch_error(&error))?;
     if !equal(&result, &object) {
         return Err(EvalError::invalid("the patch makes another object than the rules have seen"));
     }

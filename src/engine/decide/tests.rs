@@ -260,7 +260,8 @@ fn params_are_found_and_each_is_evaluated(#[case] params: Params, #[case] expect
 
 /// True, at a cost of some 200,000 for each item of the innermost list.
 fn expensive(innermost: &str) -> String {
-    let loops: String = ["a", "b", "c", "d"].map(|name| format!("[1,2,3,4,5,6,7,8,9,10].all({name}, ")).concat();
+    let loops: String =
+        ["a", "b", "c", "d"].map(|name| format!("[1,2,3,4,5,6,7,8,9,10].all({name}, ")).concat();
     format!("{loops}{innermost}.all(e, a + b + c + d + e > 0)))))")
 }
 
