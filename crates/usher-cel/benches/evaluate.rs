@@ -26,6 +26,15 @@ const BATCHES: u32 = 40;
 const ROUNDS: u32 = 2_000;
 
 fn main() {
+    // `evaluate --instructions CASE`: nothing but that case, for a tool that counts instructions.
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(at) = args.iter().position(|arg| arg == "--instructions") {
+        let case = args.get(at + 1).and_then(|name| CASES.iter().find(|(case, _)| case == name));
+        let (_, predicate) = case.expect("the name of a case follows");
+        let ours = Ours::new(predicate, &pod());
+        (0..ROUNDS).for_each(|_| assert!(black_box(ours.run())));
+        return;
+    }
     println!(
         "{:<16} {:>12} {:>12} {:>7} {:>12} {:>12} {:>7} {:>6}",
         "case", "eval ns", "cel ns", "ratio", "compile ns", "cel ns", "ratio", "allocs"

@@ -13,17 +13,23 @@ mod decimal;
 mod format;
 mod ip;
 mod jsonpatch;
+mod k8s_lists;
+mod lists;
 mod names;
 mod net_url;
 mod number;
+mod optional;
 mod overload;
 mod quantity;
 mod quantity_text;
 mod quote;
 mod re2;
+mod regex;
 mod semver;
 mod sets;
 mod standard;
+mod string_format;
+mod strings;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -43,10 +49,15 @@ const TABLES: &[&[Overload]] = &[
     ip::OVERLOADS,
     jsonpatch::OVERLOADS,
     quantity::OVERLOADS,
+    regex::OVERLOADS,
     semver::OVERLOADS,
     sets::OVERLOADS,
     standard::OVERLOADS,
     time::OVERLOADS,
+    strings::OVERLOADS,
+    lists::OVERLOADS,
+    k8s_lists::OVERLOADS,
+    optional::OVERLOADS,
     urls::OVERLOADS,
 ];
 

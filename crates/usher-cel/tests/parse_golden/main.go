@@ -1,3 +1,5 @@
+// Prints the trees that cel-go makes of expressions, one JSON string a line on both sides. With any argument each node is
+// followed by its place. An expression that is refused gives `ERR` and the message; the recording has null for it.
 package main
 
 import (

@@ -119,7 +119,7 @@ impl Expansion<'_> {
     /// The name of a variable that must not hide the accumulator, by its old name.
     fn loop_variable(&self, arg: Operand, refusal: &str) -> Result<Box<str>, Refusal> {
         let name = self.variable(arg, refusal)?;
-        self.check_accumulator(arg, &name)?;
+        check_accumulator(arg, &name)?;
         Ok(name)
     }
 
@@ -134,21 +134,9 @@ impl Expansion<'_> {
                 help: "the variables for the key (or index) and for the value need two names",
             });
         }
-        self.check_accumulator(var, &name)?;
-        self.check_accumulator(var2, &name2)?;
+        check_accumulator(var, &name)?;
+        check_accumulator(var2, &name2)?;
         Ok((name, name2))
-    }
-
-    #[allow(clippy::unused_self, reason = "reads as its callers do")]
-    fn check_accumulator(&self, arg: Operand, name: &str) -> Result<(), Refusal> {
-        if name == operators::ACCUMULATOR || name == "__result__" {
-            return Err(Refusal {
-                span: arg.span,
-                message: "iteration variable overwrites accumulator variable".to_owned(),
-                help: "choose another name: `__result__` is kept for macros",
-            });
-        }
-        Ok(())
     }
 
     /// A leaf in the place of a variable's name, which is no expression of its own.
@@ -180,6 +168,17 @@ impl Expansion<'_> {
     fn fold(&mut self, fold: Comprehension) -> ExprId {
         self.builder.add(self.place, Expr::Comprehension(Box::new(fold)))
     }
+}
+
+fn check_accumulator(variable: Operand, name: &str) -> Result<(), Refusal> {
+    if name == operators::ACCUMULATOR || name == "__result__" {
+        return Err(Refusal {
+            span: variable.span,
+            message: "iteration variable overwrites accumulator variable".to_owned(),
+            help: "choose another name: `__result__` is kept for macros",
+        });
+    }
+    Ok(())
 }
 
 fn empty_list() -> Expr {
