@@ -193,7 +193,7 @@ pub enum Reason {
 
 #[derive(Debug)]
 pub struct AuditAnnotation {
-    /// Bare key: at most 63 letters, digits, `-`, `_` and `.`, letters or digits at both ends.
+    /// Bare key: at most 63 letters, digits, `-`, `_` and `.`; see [`super::is_annotation_key`].
     pub key: Arc<str>,
     /// Gives a string, or null for no annotation.
     pub value: Expression,

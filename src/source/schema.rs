@@ -159,6 +159,9 @@ impl Schema {
                     findings.push(fault.at(join(field, name)));
                 }
                 for (name, value) in entries {
+                    if findings.len() >= MAX_FINDINGS {
+                        return;
+                    }
                     match properties.iter().find(|(known, _)| known == name) {
                         Some((_, schema)) => step(field, name, |field| schema.walk(value, field, findings)),
                         None if !open => findings.push(self.unknown(field, name, properties)),
@@ -212,7 +215,7 @@ impl Schema {
         }
     }
 
-    fn unknown(&self, field: &str, name: &str, properties: &[(String, Schema)]) -> Diagnostic {
+    fn unknown(&self, field: &str, name: &str, properties: &[(String, Self)]) -> Diagnostic {
         let known = || properties.iter().map(|(known, _)| known.as_str());
         let shown: String = name.chars().take(64).collect();
         let mut fault =
@@ -302,6 +305,7 @@ fn unique(values: &[Value], keys: &[String], field: &str, findings: &mut Vec<Dia
     for (index, value) in values.iter().enumerate() {
         if let Some(name) = value[key].as_str()
             && !seen.insert(name)
+            && findings.len() < MAX_FINDINGS
         {
             let message = format!("the {key} {} is given twice in the list", preview(&value[key]));
             let place = format!("{field}[{index}].{key}");

@@ -148,6 +148,19 @@ fn values_without_a_name_can_be_read_as_well() {
 }
 
 #[test]
+fn a_file_full_of_faults_yields_a_bounded_number_of_findings() {
+    let broken = RULE.replace("predicate", "predicat");
+    let many = read(&vec![broken.as_str(); 600].join("---\n"));
+    assert_eq!((many.broken.len(), many.diagnostics.len()), (600, 1000));
+    assert_eq!(many.broken[599].diagnostics.len(), 1);
+
+    let fields: String = (0..2000).map(|n| format!("  x{n}: 1\n")).collect();
+    assert_eq!(findings(&format!("{RULE}{fields}")).len(), 64);
+
+    assert!(fault(&"a\n---\n".repeat(100_001)).contains("U0006"));
+}
+
+#[test]
 fn deep_nesting_is_refused_and_not_a_crash() {
     for text in ["[".repeat(100_000), "{a: ".repeat(100_000), "- ".repeat(50_000), "a:\n ".repeat(300)] {
         assert!(read_manifest("a.yaml", text.as_bytes()).is_err());

@@ -64,7 +64,8 @@ pub(super) fn check_qualified_name(text: &str) -> Vec<String> {
             name
         }
         Some((prefix, name)) => {
-            faults.extend(subdomain_faults(prefix, "bytes").iter().map(|fault| format!("prefix part {fault}")));
+            faults
+                .extend(subdomain_faults(prefix, "bytes").iter().map(|fault| format!("prefix part {fault}")));
             name
         }
     };

@@ -120,6 +120,19 @@ fn values_of_an_expression_are_written_as_cel_go_converts_them() {
 }
 
 #[test]
+fn strings_are_escaped_as_by_go_on_request() {
+    // As Go's json.Marshal prints it.
+    let text = "a<b>&\u{2028}\u{2029}\u{2027}\u{202a}é\u{7f}\u{8}\u{c}\u{1}\"\\";
+    let mut out = Vec::new();
+    let options = WriteOptions { escape_html: true, ..WriteOptions::default() };
+    write(&Value::String(text), &mut out, options).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "\"a\\u003cb\\u003e\\u0026\\u2028\\u2029\u{2027}\u{202a}é\u{7f}\\b\\f\\u0001\\\"\\\\\""
+    );
+}
+
+#[test]
 fn shared_parts_cannot_make_more_text_than_the_limit() {
     let arena = Arena::default();
     let mut value = Value::String("0123456789");
