@@ -9,5 +9,5 @@
 pub mod api;
 pub mod diagnostic;
 pub mod engine;
-
+pub mod rules;
 pub mod source;

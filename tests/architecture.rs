@@ -44,8 +44,25 @@ fn modules_depend_only_downwards() {
 #[test]
 fn the_pure_parts_have_no_clock_io_environment_or_tasks() {
     const FORBIDDEN: &[&str] = &[
-        "async fn", ".await", "std::fs", "std::env", "std::process", "std::thread", "TcpStream", "TcpListener", "UdpSocket",
-        "SystemTime", "Instant", "tokio", "tracing", "prometheus", "stdin()", "stdout()", "println!", "eprintln!", "dbg!",
+        "async fn",
+        ".await",
+        "std::fs",
+        "std::env",
+        "std::process",
+        "std::thread",
+        "TcpStream",
+        "TcpListener",
+        "UdpSocket",
+        "SystemTime",
+        "Instant",
+        "tokio",
+        "tracing",
+        "prometheus",
+        "stdin()",
+        "stdout()",
+        "println!",
+        "eprintln!",
+        "dbg!",
     ];
     let mut faults = Vec::new();
     for root in ["crates/usher-cel/src", "src/engine"] {
@@ -73,7 +90,17 @@ fn only_the_review_module_knows_the_admission_review() {
 #[test]
 fn the_product_has_one_cel_engine_and_one_tls_provider() {
     let tree = std::process::Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--locked", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
         .current_dir(root())
         .output()
         .unwrap();
@@ -142,7 +169,8 @@ fn is_declared(path: &Path, files: &[&(PathBuf, String)]) -> bool {
 
 /// Tests may measure time and print.
 fn is_test(path: &Path) -> bool {
-    path.components().any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs" | "testing.rs")))
+    path.components()
+        .any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs" | "testing.rs")))
 }
 
 /// The module of the root package that a file under `src` belongs to; `None` for `lib.rs` and `main.rs`.

@@ -26,6 +26,7 @@ pub(crate) fn mk_rule(name: &str) -> Rule {
         variables: Vec::new(),
         routes: Vec::new(),
         audit_annotations: Vec::new(),
+        broken: None,
     }
 }
 
@@ -35,7 +36,7 @@ pub(crate) fn mk_route(name: &str, handler: Handler) -> Route {
 
 pub(crate) fn mk_reject(text: &str) -> Handler {
     let message = Message { text: Some(Arc::from(text)), expression: None };
-    Handler::Reject { message, reason: Reason::Invalid }
+    Handler::Reject { message, reason: Reason::Invalid, code: Reason::Invalid.code() }
 }
 
 /// `group/version/pattern`, all operations.

@@ -259,6 +259,9 @@ impl<'s> Lower<'s> {
                 }
             }
         }
+        if let Some(tested) = self.declared_test(name, &fields, spine) {
+            return tested;
+        }
         let help = self.nearest_name(name).map(|near| format!("did you mean `{near}`?"));
         let message = format!(
             "undeclared reference to '{}' (in container '{}')",
@@ -266,6 +269,16 @@ impl<'s> Lower<'s> {
             self.env.container()
         );
         self.fail(span, message, help)
+    }
+
+    /// `has(variables.x)`: of a structure that only exists as its declared fields, each field is there.
+    fn declared_test(&mut self, name: &str, fields: &[&str], spine: &mut Vec<ExprId>) -> Option<NodeId> {
+        let id = *spine.iter().rev().nth(fields.len())?;
+        let Expr::Select { field, test_only: true, .. } = self.ast.expr(id) else { return None };
+        let full = [&[name], fields, &[field]].concat().join(".");
+        self.env.candidates(&full).find_map(|candidate| self.env.variable(&candidate))?;
+        spine.truncate(spine.len() - fields.len() - 1);
+        Some(self.push(Node::Constant(Constant::Bool(true)), self.ast.span(id), Ty::Bool))
     }
 
     fn literal(&mut self, literal: &Literal, span: Span) -> NodeId {

@@ -16,6 +16,7 @@ mod suggest;
 pub use env::Env;
 pub use program::Program;
 pub use reads::{Read, Reads};
+pub use suggest::nearest;
 
 pub(crate) use program::{
     Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path, Step,
