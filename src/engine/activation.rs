@@ -139,8 +139,21 @@ impl<'a, 'r> RuleActivation<'a, 'r> {
         result
     }
 
-    fn authorizer_value(&self, check: Check<'a>) -> EvalResult<'a> {
-        let value: Opaque<'a> = self.arena.alloc(OpaqueValue::Authorizer(Authorizer { check }))?;
+    /// A check of the request's own resource, of which only the verb is missing. apiserver `cel/activation.go`.
+    fn request_resource(&self) -> OpaqueValue<'a> {
+        let request = self.documents.request;
+        OpaqueValue::ResourceCheck(Check {
+            group: request.resource.group,
+            resource: request.resource.resource,
+            subresource: request.sub_resource,
+            namespace: request.namespace,
+            name: request.name,
+            ..Check::default()
+        })
+    }
+
+    fn opaque(&self, value: OpaqueValue<'a>) -> EvalResult<'a> {
+        let value: Opaque<'a> = self.arena.alloc(value)?;
         Ok(Value::Opaque(value))
     }
 }
@@ -154,18 +167,8 @@ impl<'a> Activation<'a> for RuleActivation<'a, '_> {
             slots::REQUEST_OPTIONS => self.documents.options(),
             slots::PARAMS => self.params(),
             slots::NAMESPACE_OBJECT => self.namespace_object(),
-            slots::AUTHORIZER => self.authorizer_value(Check::default()),
-            slots::AUTHORIZER_REQUEST_RESOURCE => {
-                let request = self.documents.request;
-                self.authorizer_value(Check {
-                    group: request.resource.group,
-                    resource: request.resource.resource,
-                    subresource: request.sub_resource,
-                    namespace: request.namespace,
-                    name: request.name,
-                    ..Check::default()
-                })
-            }
+            slots::AUTHORIZER => self.opaque(OpaqueValue::Authorizer(Authorizer::default())),
+            slots::AUTHORIZER_REQUEST_RESOURCE => self.opaque(self.request_resource()),
             slot => self.variable((slot - slots::FIRST_VARIABLE) as usize),
         }
     }

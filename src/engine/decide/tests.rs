@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use rstest::rstest;
 use usher_cel::eval::ErrorKind;
+use usher_cel::library::authorizer::{self, Check};
 
 use super::*;
 use crate::engine::decision::Finding;
@@ -14,6 +15,7 @@ use crate::engine::{ObjectKey, Operation, Protected, RuleIndex, StoredObject};
 
 mod mutating;
 mod policies;
+mod properties;
 
 fn validate(rules: impl IntoIterator<Item = Rule>, request: &Request<'_>) -> Decision {
     decide(&mk_rule_set(rules), request, &Query::new(Phase::Validating))
@@ -307,6 +309,37 @@ fn a_panic_is_an_error_of_its_rule() {
     let decision = decide(&rules, &mk_request(), &query);
     assert_eq!(decision.rejections[0].error, Some(ErrorKind::Internal));
     assert_eq!(decision.rejections[0].code, 500);
+}
+
+/// Allows what alice does with Pods.
+struct AllowsPods;
+
+impl Authorize for AllowsPods {
+    fn check(&self, check: &Check<'_>) -> authorizer::Decision {
+        let allowed = (check.resource, check.namespace, check.name) == ("pods", "default", "p");
+        authorizer::Decision { allowed, ..authorizer::Decision::default() }
+    }
+}
+
+#[rstest]
+#[case::request_resource("authorizer.requestResource.check('create').allowed()", "allowed")]
+#[case::built("authorizer.group('').resource('pods').namespace('x').check('get').allowed()", "")]
+fn the_authorizer_is_asked(#[case] predicate: &str, #[case] expected: &str) {
+    let rules = mk_rule_set([with_routes("a", [mk_route_if("r", predicate, mk_reject("allowed"))])]);
+    let query = Query { authorizer: Some(&AllowsPods), ..Query::new(Phase::Validating) };
+    assert_eq!(messages(&decide(&rules, &mk_request(), &query)).concat(), expected);
+    let nobody_to_ask = decide(&rules, &mk_request(), &Query::new(Phase::Validating));
+    assert!(nobody_to_ask.rejections[0].error.is_some());
+}
+
+#[test]
+fn a_message_must_not_ask_the_authorizer() {
+    let expression = mk_expression("authorizer.requestResource.check('get').allowed() ? 'yes' : 'no'");
+    let message = Message { text: Some("fallback".into()), expression: Some(expression) };
+    let handler = Handler::Reject { message, reason: Reason::Invalid };
+    let rules = mk_rule_set([with_routes("a", [mk_route("r", handler)])]);
+    let query = Query { authorizer: Some(&AllowsPods), ..Query::new(Phase::Validating) };
+    assert_eq!(messages(&decide(&rules, &mk_request(), &query)), ["fallback"]);
 }
 
 #[test]

@@ -10,10 +10,11 @@ use super::error::Cause;
 ///
 /// # Errors
 /// When null has to be compared inside a list: the library crashes there.
-pub(super) fn same(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Cause> {
-    let mut pending = vec![(*a, *b)];
-    while let Some((a, b)) = pending.pop() {
+pub(super) fn same<'a>(a: &Value<'a>, b: &Value<'a>) -> Result<bool, Cause> {
+    let mut pending = vec![Pair { a: *a, b: *b, in_list: false }];
+    while let Some(Pair { a, b, in_list }) = pending.pop() {
         let equal = match (a, b) {
+            (Value::Null, _) | (_, Value::Null) if in_list => return Err(Cause::NullInList),
             (Value::Null, Value::Null) => true,
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::String(a), Value::String(b)) => a == b,
@@ -23,15 +24,14 @@ pub(super) fn same(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Cause> {
                 written(&a)? == written(&b)?
             }
             (Value::List(a), Value::List(b)) if a.len() == b.len() => {
-                if a.iter().chain(b).any(|item| matches!(item, Value::Null)) {
-                    return Err(Cause::NullInList);
-                }
-                pending.extend(a.iter().copied().zip(b.iter().copied()));
+                // The first item on top: a difference before the null is found first, there as here.
+                let items = a.iter().zip(b).rev();
+                pending.extend(items.map(|(a, b)| Pair { a: *a, b: *b, in_list: true }));
                 true
             }
             (Value::Map(a), Value::Map(b)) if a.len() == b.len() => a.entries().iter().all(|entry| {
                 let other = b.get(&entry.key);
-                pending.extend(other.map(|other| (entry.value, *other)));
+                pending.extend(other.map(|other| Pair { a: entry.value, b: *other, in_list: false }));
                 other.is_some()
             }),
             _ => false,
@@ -41,6 +41,12 @@ pub(super) fn same(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Cause> {
         }
     }
     Ok(true)
+}
+
+struct Pair<'a> {
+    a: Value<'a>,
+    b: Value<'a>,
+    in_list: bool,
 }
 
 fn written(number: &Value<'_>) -> Result<Vec<u8>, Cause> {

@@ -8,7 +8,8 @@
 //! scalars are compared as they are written.
 //!
 //! One thing is stricter: an operation that cannot be read, such as one with an unknown `op`, is an error before any is applied,
-//! even if a `test` before it would fail.
+//! even if a `test` before it would fail. And one is not followed: the library keeps apart a null that the document had and one
+//! that the patch has put there, so a `test` of an object or list around a null of the same patch can fail or crash there only.
 
 mod apply;
 mod equality;
