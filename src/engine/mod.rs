@@ -29,7 +29,7 @@ mod evaluation;
 mod message;
 mod mutate;
 mod params;
-mod patch;
+pub mod patch;
 mod rule_result;
 mod warnings;
 

@@ -336,7 +336,7 @@ fn the_authorizer_is_asked(#[case] predicate: &str, #[case] expected: &str) {
 fn a_message_must_not_ask_the_authorizer() {
     let expression = mk_expression("authorizer.requestResource.check('get').allowed() ? 'yes' : 'no'");
     let message = Message { text: Some("fallback".into()), expression: Some(expression) };
-    let handler = Handler::Reject { message, reason: Reason::Invalid };
+    let handler = Handler::Reject { message, reason: Reason::Invalid, code: 422 };
     let rules = mk_rule_set([with_routes("a", [mk_route("r", handler)])]);
     let query = Query { authorizer: Some(&AllowsPods), ..Query::new(Phase::Validating) };
     assert_eq!(messages(&decide(&rules, &mk_request(), &query)), ["fallback"]);
