@@ -82,7 +82,8 @@ fn double(value: f64) -> String {
 /// The text that stands for a value of a type without JSON form.
 fn as_text(value: &Value<'_>) -> Json {
     let mut json = Vec::new();
-    let options = WriteOptions { large_integers: LargeIntegers::Exact, limit: 1 << 10, ..WriteOptions::default() };
+    let options =
+        WriteOptions { large_integers: LargeIntegers::Exact, limit: 1 << 10, ..WriteOptions::default() };
     document::write(value, &mut json, options)
         .ok()
         .and_then(|()| serde_json::from_slice(&json).ok())

@@ -56,7 +56,12 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
 
     pub(super) fn run(mut self) {
         let before = self.result.outcomes.len();
-        if self.conditions_hold() {
+        if !self.conditions_hold() {
+            // Nothing to do, or an error that was taken down.
+        } else if let Some(message) = &self.rule.broken {
+            let message = message.to_string();
+            self.fail(None, Failure { kind: ErrorKind::InvalidArgument, message, exhausted: false });
+        } else {
             self.begin(Pass::Routes, PER_RULE);
             self.routes();
             self.messages();
@@ -223,8 +228,8 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
             };
             let text = message::text(route, message, evaluated);
             match &route.handler {
-                Handler::Reject { reason, .. } => {
-                    self.result.verdicts.push(Verdict::reject(index, text, *reason))
+                Handler::Reject { reason, code, .. } => {
+                    self.result.verdicts.push(Verdict::reject(index, text, *reason, *code))
                 }
                 _ => self.result.warnings.push(text),
             }

@@ -10,7 +10,6 @@ mod trace;
 mod expression;
 mod guard;
 pub mod matching;
-pub mod patch;
 mod rule;
 pub mod slots;
 
@@ -30,6 +29,7 @@ mod evaluation;
 mod message;
 mod mutate;
 mod params;
+pub mod patch;
 mod rule_result;
 mod warnings;
 

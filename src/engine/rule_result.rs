@@ -37,8 +37,8 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    pub(super) fn reject(route: usize, message: String, reason: Reason) -> Self {
-        let (reason, code) = (reason.as_str(), reason.code());
+    pub(super) fn reject(route: usize, message: String, reason: Reason, code: u16) -> Self {
+        let reason = reason.as_str();
         Self { route: Some(route), message, reason, code, error: None, configuration: false }
     }
 

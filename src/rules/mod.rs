@@ -4,8 +4,9 @@
 
 mod compile;
 mod guards;
+mod inline_tests;
 mod kinds;
 pub mod policies;
 
-pub use compile::{Compiled, Context, compile, placeholder};
+pub use compile::{Compiled, Context, accept, compile, placeholder};
 pub use kinds::Kinds;

@@ -36,6 +36,10 @@ impl Findings {
         self.add(with_help(Diagnostic::warning(code, message).at(field), help));
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.list.len()
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.list.iter().any(|finding| finding.severity == Severity::Error)
     }

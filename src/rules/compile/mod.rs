@@ -17,6 +17,7 @@ use crate::engine::matching::MatchConstraints;
 use crate::engine::{Fact, FailurePolicy, Guard, MatchCondition, Mode, Origin, Protected, Rule, Variable};
 use crate::rules::Kinds;
 use crate::rules::guards::{Effects, guards};
+use crate::rules::inline_tests::run_tests;
 use expressions::{Dialect, Scope, Use};
 use findings::Findings;
 
@@ -40,7 +41,25 @@ pub struct Context<'c> {
     pub protected: &'c Protected,
 }
 
-/// Compiles a rule. Its `tests` are not run: see [`super::run_tests`].
+/// Compiles a rule and runs its tests: whether a rule can be served.
+///
+/// # Errors
+/// As [`compile`], and a finding for each test that fails.
+pub fn accept(written: &RoutingRule, context: &Context<'_>) -> Result<Compiled, Vec<Diagnostic>> {
+    let mut compiled = compile(written, context)?;
+    if written.spec.tests.is_empty() {
+        return Ok(compiled);
+    }
+    // The tests get a rule of their own, which they may change; that happens once per version of a rule.
+    let failures = run_tests(compile(written, context)?.rule, written, context.kinds);
+    if failures.is_empty() {
+        return Ok(compiled);
+    }
+    compiled.warnings.extend(failures);
+    Err(compiled.warnings)
+}
+
+/// Compiles a rule. Its `tests` are not run: see [`accept`].
 ///
 /// # Errors
 /// All findings, warnings included, if one of them is an error.

@@ -1,10 +1,15 @@
 //! Literal JSON Patches.
 
 use serde_json::{Map, Value};
+use usher_cel::Arena;
 
 use super::findings::Findings;
 use crate::api::{PatchOp, PatchOperation};
 use crate::diagnostic::Code;
+use crate::engine::patch;
+
+/// Memory for reading a patch: a list of digits, the worst there is, takes twelve times its text.
+const PATCH_MEMORY: usize = 16 * patch::MAX_PATCH_BYTES;
 
 /// The patch as a JSON array. Checks what can be checked without the document.
 pub(super) fn literal(operations: &[PatchOperation], field: &str, findings: &mut Findings) -> Box<str> {
@@ -17,12 +22,20 @@ pub(super) fn literal(operations: &[PatchOperation], field: &str, findings: &mut
         );
     }
     findings.at_most(field, operations.len(), 256);
+    let before = findings.count();
     let written = operations.iter().enumerate().map(|(index, operation)| {
         let field = format!("{field}[{index}]");
         check(operation, &field, findings);
         json(operation)
     });
-    Value::Array(written.collect()).to_string().into()
+    let json = Value::Array(written.collect()).to_string();
+    // What is left: limits, and whatever the code that applies it minds.
+    if findings.count() == before
+        && let Err(error) = patch::parse_patch(&json, &Arena::with_limit(PATCH_MEMORY))
+    {
+        findings.error(Code::PatchInvalid, field, error.to_string(), "");
+    }
+    json.into()
 }
 
 fn check(operation: &PatchOperation, field: &str, findings: &mut Findings) {
