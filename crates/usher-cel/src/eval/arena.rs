@@ -28,6 +28,16 @@ impl Arena {
         self.bump.reset();
     }
 
+    /// Bytes that still fit, at most: what is free in the current chunk and what the limit leaves.
+    pub fn room(&self) -> usize {
+        match self.bump.allocation_limit() {
+            Some(limit) => {
+                limit.saturating_sub(self.bump.allocated_bytes()).saturating_add(self.bump.chunk_capacity())
+            }
+            None => usize::MAX,
+        }
+    }
+
     /// Bytes held from the system.
     pub fn allocated_bytes(&self) -> usize {
         self.bump.allocated_bytes()

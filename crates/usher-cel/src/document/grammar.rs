@@ -1,0 +1,227 @@
+//! The grammar of nested JSON as a flat loop, shared by the parser and by skipping.
+
+use super::MAX_DEPTH;
+use super::error::JsonError;
+use super::lex::{Lexer, RawNumber, RawString};
+
+/// Receives the tokens of one value in order. `at` is the byte offset of the token's start.
+pub(super) trait Sink<'b> {
+    fn null(&mut self, at: usize) -> Result<(), JsonError>;
+    fn bool(&mut self, value: bool, at: usize) -> Result<(), JsonError>;
+    fn number(&mut self, number: RawNumber<'b>, at: usize) -> Result<(), JsonError>;
+    fn string(&mut self, string: RawString<'b>, at: usize) -> Result<(), JsonError>;
+    fn begin_list(&mut self) -> Result<(), JsonError>;
+    fn end_list(&mut self, at: usize) -> Result<(), JsonError>;
+    fn begin_object(&mut self) -> Result<(), JsonError>;
+    /// Says whether the member's value is wanted; if not, no tokens of it follow.
+    fn key(&mut self, key: RawString<'b>, at: usize) -> Result<Member, JsonError>;
+    fn end_object(&mut self, at: usize) -> Result<(), JsonError>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Member {
+    Read,
+    Skip,
+}
+
+/// Reads one value, `outside` levels deep in others.
+#[inline]
+pub(super) fn read<'b>(
+    lexer: &mut Lexer<'b>,
+    outside: usize,
+    sink: &mut impl Sink<'b>,
+) -> Result<(), JsonError> {
+    let mut nesting = Nesting::new(outside);
+    loop {
+        let byte = lexer.peek();
+        let at = lexer.offset();
+        match byte {
+            b'"' => sink.string(lexer.string()?, at)?,
+            b'{' => {
+                nesting.push(true, lexer)?;
+                lexer.advance();
+                sink.begin_object()?;
+                if lexer.peek() == b'}' {
+                    lexer.advance();
+                    sink.end_object(at)?;
+                    nesting.pop();
+                } else if member(lexer, &nesting, sink, "a string as key, or `}`")? == Member::Read {
+                    continue;
+                }
+            }
+            b'[' => {
+                nesting.push(false, lexer)?;
+                lexer.advance();
+                sink.begin_list()?;
+                if lexer.peek() != b']' {
+                    continue;
+                }
+                lexer.advance();
+                sink.end_list(at)?;
+                nesting.pop();
+            }
+            b'-' | b'0'..=b'9' => sink.number(lexer.number()?, at)?,
+            b't' => {
+                lexer.literal("true")?;
+                sink.bool(true, at)?;
+            }
+            b'f' => {
+                lexer.literal("false")?;
+                sink.bool(false, at)?;
+            }
+            b'n' => {
+                lexer.literal("null")?;
+                sink.null(at)?;
+            }
+            _ => return Err(lexer.unexpected("a value")),
+        }
+        if close(lexer, &mut nesting, sink)? {
+            return Ok(());
+        }
+    }
+}
+
+/// What follows a value: takes the ends of everything that ends here. True when the outermost value is complete, false when
+/// the position is at a further value.
+#[inline]
+fn close<'b>(
+    lexer: &mut Lexer<'b>,
+    nesting: &mut Nesting,
+    sink: &mut impl Sink<'b>,
+) -> Result<bool, JsonError> {
+    while nesting.inside() {
+        let byte = lexer.peek();
+        let at = lexer.offset();
+        match (nesting.in_object(), byte) {
+            (true, b',') => {
+                lexer.advance();
+                if member(lexer, nesting, sink, "a string as key")? == Member::Read {
+                    return Ok(false);
+                }
+                continue;
+            }
+            (false, b',') => {
+                lexer.advance();
+                return Ok(false);
+            }
+            (true, b'}') => sink.end_object(at)?,
+            (false, b']') => sink.end_list(at)?,
+            (true, _) => return Err(lexer.unexpected("`,` or `}`")),
+            (false, _) => return Err(lexer.unexpected("`,` or `]`")),
+        }
+        lexer.advance();
+        nesting.pop();
+    }
+    Ok(true)
+}
+
+/// A key and its colon, and the value too if the sink does not want it.
+#[inline]
+fn member<'b>(
+    lexer: &mut Lexer<'b>,
+    nesting: &Nesting,
+    sink: &mut impl Sink<'b>,
+    expected: &'static str,
+) -> Result<Member, JsonError> {
+    if lexer.peek() != b'"' {
+        return Err(lexer.unexpected(expected));
+    }
+    let at = lexer.offset();
+    let member = sink.key(lexer.string()?, at)?;
+    if lexer.peek() != b':' {
+        return Err(lexer.unexpected("`:` after the key"));
+    }
+    lexer.advance();
+    if member == Member::Skip {
+        // Not a recursion on the input: skipping skips nothing inside.
+        skip(lexer, nesting.depth)?;
+    }
+    Ok(member)
+}
+
+/// Moves over one value, `outside` levels deep in others, and checks it in full.
+pub(super) fn skip(lexer: &mut Lexer<'_>, outside: usize) -> Result<(), JsonError> {
+    read(lexer, outside, &mut Ignore)
+}
+
+struct Ignore;
+
+impl<'b> Sink<'b> for Ignore {
+    fn null(&mut self, _: usize) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn bool(&mut self, _: bool, _: usize) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn number(&mut self, _: RawNumber<'b>, _: usize) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn string(&mut self, _: RawString<'b>, _: usize) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn begin_list(&mut self) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn end_list(&mut self, _: usize) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn begin_object(&mut self) -> Result<(), JsonError> {
+        Ok(())
+    }
+    fn key(&mut self, _: RawString<'b>, _: usize) -> Result<Member, JsonError> {
+        Ok(Member::Read)
+    }
+    fn end_object(&mut self, _: usize) -> Result<(), JsonError> {
+        Ok(())
+    }
+}
+
+/// Which of the values around the position are objects: a bit each.
+struct Nesting {
+    depth: usize,
+    outside: usize,
+    /// The innermost 1 to 64 levels, the innermost lowest.
+    bits: u64,
+    /// Full words of the levels around those.
+    spilled: Vec<u64>,
+}
+
+impl Nesting {
+    fn new(outside: usize) -> Self {
+        Self { depth: outside, outside, bits: 0, spilled: Vec::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, object: bool, lexer: &Lexer<'_>) -> Result<(), JsonError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(lexer.too_deep());
+        }
+        let inside = self.depth - self.outside;
+        if inside > 0 && inside.is_multiple_of(64) {
+            self.spilled.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(object);
+        self.depth += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.bits >>= 1;
+        self.depth -= 1;
+        let inside = self.depth - self.outside;
+        if inside > 0 && inside.is_multiple_of(64) {
+            self.bits = self.spilled.pop().unwrap_or_default();
+        }
+    }
+
+    #[inline]
+    fn inside(&self) -> bool {
+        self.depth > self.outside
+    }
+
+    #[inline]
+    fn in_object(&self) -> bool {
+        self.bits & 1 == 1
+    }
+}
