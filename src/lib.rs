@@ -5,3 +5,7 @@
 //! (see ARCHITECTURE.md).
 
 pub mod engine;
+pub mod webhook;
+
+pub mod admin;
+pub mod telemetry;

@@ -66,7 +66,12 @@ impl ConnectionEnd {
 }
 
 /// Serves requests until the connection ends.
-pub(super) async fn serve<T, A>(transport: T, limits: &ConnectionLimits, mut drain: Drain, answer: A) -> ConnectionEnd
+pub(super) async fn serve<T, A>(
+    transport: T,
+    limits: &ConnectionLimits,
+    drain: Drain,
+    answer: A,
+) -> ConnectionEnd
 where
     T: Transport,
     A: Answer,

@@ -1,6 +1,5 @@
 //! The accept loop: connections up to a cap, TLS handshakes within a deadline, and the end of all of them.
 
-use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -293,7 +292,10 @@ impl Backoff {
 
 impl std::fmt::Debug for Listener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Listener").field("tcp", &self.tcp).field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("Listener")
+            .field("tcp", &self.tcp)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
