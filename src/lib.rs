@@ -4,6 +4,9 @@
 //! objects, and sends the request to a handler. Modules in reading order; arrows only point downwards
 //! (see ARCHITECTURE.md).
 
+// The struct that `KubeSchema` generates for each schema repeats the `pub` of the type inside a function.
+#[allow(unreachable_pub)]
+pub mod api;
 pub mod engine;
 pub mod webhook;
 

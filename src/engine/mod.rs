@@ -19,7 +19,13 @@ mod objects;
 mod protected;
 mod rule_set;
 
+mod activation;
+mod budget;
 mod decide;
+mod documents;
+
+#[cfg(test)]
+mod testing;
 
 pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};

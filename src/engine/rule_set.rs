@@ -6,6 +6,7 @@ use super::candidates::Candidates;
 use super::objects::Objects;
 use super::protected::Protected;
 use super::rule::Rule;
+use super::slots;
 
 /// Everything that a decision depends on besides the request. Readers load it once per request and keep it to the end.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct RuleSet {
     objects: Arc<Objects>,
     protected: Arc<Protected>,
     revision: u64,
+    reads_managed_fields: bool,
+    reads_objects_of_request: bool,
 }
 
 impl RuleSet {
@@ -25,7 +28,25 @@ impl RuleSet {
         revision: u64,
     ) -> Self {
         let candidates = Candidates::new(&rules);
-        Self { rules, candidates, objects, protected, revision }
+        let reads = |slot, path: &[&str]| {
+            rules
+                .iter()
+                .flat_map(|rule| rule.expressions())
+                .any(|expression| expression.program().reads().reads_path(slot, path))
+        };
+        let reads_managed_fields =
+            OBJECTS.into_iter().any(|slot| reads(slot, &["metadata", "managedFields"]));
+        let reads_objects_of_request =
+            reads(slots::REQUEST, &["object"]) || reads(slots::REQUEST, &["oldObject"]);
+        Self {
+            rules,
+            candidates,
+            objects,
+            protected,
+            revision,
+            reads_managed_fields,
+            reads_objects_of_request,
+        }
     }
 
     /// In evaluation order: priority (higher first), cluster before namespaced, name.
@@ -46,7 +67,20 @@ impl RuleSet {
         self.revision
     }
 
+    /// Whether any expression could tell an object without `metadata.managedFields` from one that has them.
+    pub(super) fn reads_managed_fields(&self) -> bool {
+        self.reads_managed_fields
+    }
+
+    /// Whether any expression looks for the aliases `object` and `oldObject` in `request` itself, as `has(request.object)` does.
+    pub(super) fn reads_objects_of_request(&self) -> bool {
+        self.reads_objects_of_request
+    }
+
     pub(super) fn candidates(&self) -> &Candidates {
         &self.candidates
     }
 }
+
+const OBJECTS: [u32; 4] =
+    [slots::OBJECT, slots::OLD_OBJECT, slots::REQUEST_OBJECT, slots::REQUEST_OLD_OBJECT];

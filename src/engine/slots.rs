@@ -1,5 +1,7 @@
 //! The CEL variables that every expression of a rule may read, each with its fixed number.
 
+use usher_cel::Env;
+
 /// `object`: the object as it stands now; in the mutating phase with the changes of earlier routes and rules.
 pub const OBJECT: u32 = 0;
 /// `oldObject`.
@@ -36,3 +38,13 @@ pub const NAMES: [&str; FIRST_VARIABLE as usize] = [
     "authorizer",
     "authorizer.requestResource",
 ];
+
+/// An environment that knows the variables above. A rule's own variables are declared after these, in their order, as
+/// `variables.NAME`: each then gets the slot [`FIRST_VARIABLE`] + its index.
+pub fn base_env() -> Env {
+    let mut env = Env::new();
+    for name in NAMES {
+        env.declare(name);
+    }
+    env
+}

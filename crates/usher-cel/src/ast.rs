@@ -68,11 +68,16 @@ pub struct Ast {
     pub(crate) root: ExprId,
 }
 
-/// One node: what it is and where it stands. A node made by a macro has the span of the macro call's function name.
+/// One node: what it is and where it stands. The node that replaces a macro call has the span of the whole call; the nodes
+/// that the macro adds inside have the span of the call's function name.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub expr: Expr,
+    /// The whole sub-expression, without parentheses around it.
     pub span: Span,
+    /// The byte at which cel-go points in messages about this node: the operator, the dot of a selection, the bracket of a call,
+    /// an index, a list or a map.
+    pub caret: u32,
 }
 
 impl Ast {
@@ -92,7 +97,12 @@ impl Ast {
         self.nodes[id.0 as usize].span
     }
 
-    /// Every node, children before parents.
+    /// Where messages about the node point, as cel-go does; see [`Node::caret`].
+    pub fn caret(&self, id: ExprId) -> u32 {
+        self.nodes[id.0 as usize].caret
+    }
+
+    /// Every node, children before parents; each is part of the tree and has one parent.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }

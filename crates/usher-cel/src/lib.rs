@@ -13,6 +13,7 @@
 //! [`compile`], [`library`].
 
 pub mod ast;
+mod issue;
 pub mod parse;
 
 pub mod document;
@@ -23,3 +24,4 @@ pub mod library;
 
 pub use compile::{Env, Program, compile};
 pub use eval::{Arena, EvalError, EvalResult, Meter, Value};
+pub use issue::{Issue, Issues};

@@ -40,6 +40,17 @@ pub enum RuleScope {
 }
 
 impl ResourceRule {
+    /// Every call.
+    pub fn anything() -> Self {
+        Self {
+            api_groups: vec!["*".into()],
+            api_versions: vec!["*".into()],
+            resources: vec![ResourcePattern::parse("*/*")],
+            operations: OperationSet::ALL,
+            ..Self::default()
+        }
+    }
+
     /// Whether the rule is about this request, seen as a call to `resource`.
     pub fn matches(
         &self,

@@ -1,5 +1,7 @@
 //! Label selectors.
 
+use std::collections::BTreeMap;
+
 /// A `metav1.LabelSelector`: all requirements must hold; none means everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
@@ -35,6 +37,11 @@ impl LabelSelector {
     /// Whether labels, looked up by key, are selected.
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.requirements.iter().all(|requirement| requirement.holds(&label))
+    }
+
+    /// As [`Self::matches`]; where there is no metadata nothing is selected.
+    pub(crate) fn matches_labels(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
+        labels.is_some_and(|labels| self.matches(|key| labels.get(key).map(String::as_str)))
     }
 }
 

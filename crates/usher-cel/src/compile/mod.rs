@@ -1,8 +1,42 @@
-//! Syntax tree to program.
+//! Syntax tree to [`Program`]: names become slots, constants are folded, overloads are chosen as far as types are known,
+//! regular expressions are made ready, and the fields that an expression can read are written down.
 
-/// Placeholder until the compiler lands.
-#[derive(Debug)]
-pub struct Env;
-#[derive(Debug)]
-pub struct Program;
-pub fn compile() {}
+mod calls;
+mod comprehension;
+mod constant;
+mod env;
+mod kind;
+mod lower;
+mod program;
+mod reads;
+mod suggest;
+
+pub use env::Env;
+pub use program::Program;
+pub use reads::{Read, Reads};
+
+pub(crate) use program::{
+    Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path, Step,
+    StructElement,
+};
+
+use crate::ast::Ast;
+use crate::issue::Issues;
+use crate::parse::parse;
+
+/// Parses and compiles an expression.
+///
+/// # Errors
+/// Every syntax error; or, when there is none, every unknown name, unknown function, wrong argument count, call that can never
+/// have an overload, and literal that can never be what it is used as.
+pub fn compile(source: &str, env: &Env) -> Result<Program, Issues> {
+    compile_ast(&parse(source)?, env)
+}
+
+/// Compiles a parsed expression; see [`compile`].
+///
+/// # Errors
+/// As [`compile`], without the syntax errors.
+pub fn compile_ast(ast: &Ast, env: &Env) -> Result<Program, Issues> {
+    lower::lower(ast, env)
+}

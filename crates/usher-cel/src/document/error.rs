@@ -32,6 +32,8 @@ pub enum Found {
 }
 
 impl JsonError {
+    #[cold]
+    #[inline(never)]
     pub(super) fn unexpected(text: &str, offset: usize, expected: &'static str) -> Self {
         let found = match text.get(offset..).and_then(|rest| rest.chars().next()) {
             Some(character) => Found::Character(character),

@@ -24,13 +24,21 @@ pub(super) enum Member {
     Skip,
 }
 
-/// Reads one value, `outside` levels deep in others.
+/// Reads one value, `outside` levels deep in others. After an error the position is not moved.
 #[inline]
 pub(super) fn read<'b>(
-    lexer: &mut Lexer<'b>,
+    from: &mut Lexer<'b>,
     outside: usize,
     sink: &mut impl Sink<'b>,
 ) -> Result<(), JsonError> {
+    let mut lexer = from.clone();
+    values(&mut lexer, outside, sink)?;
+    *from = lexer;
+    Ok(())
+}
+
+#[inline(always)]
+fn values<'b>(lexer: &mut Lexer<'b>, outside: usize, sink: &mut impl Sink<'b>) -> Result<(), JsonError> {
     let mut nesting = Nesting::new(outside);
     loop {
         let byte = lexer.peek();
@@ -83,7 +91,7 @@ pub(super) fn read<'b>(
 
 /// What follows a value: takes the ends of everything that ends here. True when the outermost value is complete, false when
 /// the position is at a further value.
-#[inline]
+#[inline(always)]
 fn close<'b>(
     lexer: &mut Lexer<'b>,
     nesting: &mut Nesting,
@@ -116,7 +124,7 @@ fn close<'b>(
 }
 
 /// A key and its colon, and the value too if the sink does not want it.
-#[inline]
+#[inline(always)]
 fn member<'b>(
     lexer: &mut Lexer<'b>,
     nesting: &Nesting,

@@ -1,6 +1,7 @@
 //! CEL's equality: across numeric types, deep, without recursion.
 
-use super::value::{Value, compare_numbers};
+use super::compare::compare_numbers;
+use super::value::Value;
 
 /// Whether two values are equal as CEL's `==` sees it: numbers by value whatever their type, lists by item, maps by entry; values of different types are not equal. NaN equals nothing.
 pub fn equal<'a>(a: &Value<'a>, b: &Value<'a>) -> bool {

@@ -1,16 +1,31 @@
 //! Evaluation: values, errors, the meter and the evaluator.
 
 mod arena;
+pub mod arithmetic;
+pub(crate) mod civil;
+mod compare;
 mod equal;
 mod error;
+mod evaluator;
+mod fold;
 mod meter;
+mod select;
+mod size;
+mod timestamp;
+mod trace;
 mod value;
 
 pub use arena::{Arena, ListBuilder};
+pub(crate) use compare::is_comparable;
+pub use compare::{compare, order};
 pub use equal::equal;
 pub use error::{ErrorKind, EvalError, EvalResult};
+pub(crate) use evaluator::Evaluator;
 pub use meter::Meter;
-pub use value::{Entry, Map, Object, Opaque, Value};
+pub use size::{actual_size, traversal_cost};
+pub use timestamp::Timestamp;
+pub use trace::{Trace, TraceEntry};
+pub use value::{Entry, Map, Object, Opaque, Value, type_name};
 
 use crate::library::authorizer::Authorize;
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::arena::Arena;
 use super::error::EvalError;
+use super::timestamp::Timestamp;
 use crate::library::opaque::OpaqueValue;
 
 /// A CEL value.
@@ -20,7 +21,7 @@ pub enum Value<'a> {
     Double(f64),
     String(&'a str),
     Bytes(&'a [u8]),
-    Timestamp(jiff::Timestamp),
+    Timestamp(Timestamp),
     /// Nanoseconds, as Go's `time.Duration`.
     Duration(i64),
     List(&'a [Value<'a>]),
@@ -37,6 +38,27 @@ const _: () = assert!(size_of::<Value<'_>>() <= 24, "values are copied everywher
 
 /// A value of a library's own type (quantity, IP address, …).
 pub type Opaque<'a> = &'a OpaqueValue<'a>;
+
+/// The name of a value's type, as `type(x)` prints it.
+pub fn type_name<'a>(value: &Value<'a>) -> &'a str {
+    match value {
+        Value::Null => "null_type",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int",
+        Value::Uint(_) => "uint",
+        Value::Double(_) => "double",
+        Value::String(_) => "string",
+        Value::Bytes(_) => "bytes",
+        Value::Timestamp(_) => "google.protobuf.Timestamp",
+        Value::Duration(_) => "google.protobuf.Duration",
+        Value::List(_) => "list",
+        Value::Map(_) => "map",
+        Value::Optional(_) => "optional_type",
+        Value::Type(_) => "type",
+        Value::Object(object) => object.type_name,
+        Value::Opaque(opaque) => opaque.type_name(),
+    }
+}
 
 /// A typed object under construction.
 #[derive(Clone, Copy, Debug)]
@@ -186,18 +208,18 @@ fn deduplicate_large<'a>(
     order: &[u32],
     arena: &'a Arena,
 ) -> Result<&'a [Entry<'a>], Box<EvalError>> {
-    let mut values = arena.list::<Option<Value<'a>>>(entries.len())?;
-    values.extend_with(None, entries.len())?;
+    const DROPPED: u32 = u32::MAX;
+    // Not in the arena, which could not take it back: a text of nothing but one key repeated would cost a third more.
+    let mut last_of = vec![DROPPED; entries.len()];
+    let mut distinct = 0;
     for run in order.chunk_by(|a, b| same_key(&entries[*a as usize].key, &entries[*b as usize].key)) {
         // Within a run the indexes ascend: the first gives the place, the last the value.
-        let (first, last) = (run[0] as usize, run[run.len() - 1] as usize);
-        values.as_mut_slice()[first] = Some(entries[last].value);
+        last_of[run[0] as usize] = run[run.len() - 1];
+        distinct += 1;
     }
-    let mut kept = arena.list::<Entry<'a>>(entries.len())?;
-    for (entry, value) in entries.iter().zip(values.finish()) {
-        if let Some(value) = value {
-            kept.push(Entry { key: entry.key, value: *value })?;
-        }
+    let mut kept = arena.list::<Entry<'a>>(distinct)?;
+    for (entry, last) in entries.iter().zip(last_of).filter(|(_, last)| *last != DROPPED) {
+        kept.push(Entry { key: entry.key, value: entries[last as usize].value })?;
     }
     Ok(kept.finish())
 }
@@ -234,8 +256,9 @@ fn key_rank(key: &Value<'_>) -> u8 {
     }
 }
 
-/// Compares numbers of any types exactly; `None` when one is no number or NaN. cel-go `common/types/compare.go`.
-pub(crate) fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
+/// Compares numbers of any types exactly, as keys of maps are found; `None` when one is no number or NaN. (Operators round:
+/// `eval::compare`.)
+fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
     Some(match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         (Value::Uint(a), Value::Uint(b)) => a.cmp(b),

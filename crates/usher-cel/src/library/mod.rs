@@ -4,8 +4,22 @@
 
 pub mod authorizer;
 pub mod opaque;
+
+mod address;
+mod cidr;
+mod convert;
+mod cost;
+mod ip;
+mod jsonpatch;
+mod names;
+mod number;
 mod overload;
+mod quote;
+mod semver;
 mod sets;
+#[cfg(test)]
+mod testing;
+mod time;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,7 +27,16 @@ use std::sync::LazyLock;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.
-const TABLES: &[&[Overload]] = &[sets::OVERLOADS];
+const TABLES: &[&[Overload]] = &[
+    authorizer::OVERLOADS,
+    cidr::OVERLOADS,
+    convert::OVERLOADS,
+    ip::OVERLOADS,
+    jsonpatch::OVERLOADS,
+    semver::OVERLOADS,
+    sets::OVERLOADS,
+    time::OVERLOADS,
+];
 
 /// All overloads of a function in one form, or `None` when there is no such function.
 pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {

@@ -1,26 +1,54 @@
 //! Values of the libraries' own types.
 
-use super::authorizer;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::authorizer::{Answer, Authorizer, Check};
+use super::semver::Semver;
+use crate::eval::{Arena, EvalResult, Value};
 
 /// The closed set of library types. Everything in here is `Copy` and borrows from the arena or the input: the arena runs no
 /// destructors.
 #[derive(Clone, Copy, Debug)]
 pub enum OpaqueValue<'a> {
-    Authorizer(authorizer::Authorizer<'a>),
+    Authorizer(Authorizer<'a>),
+    PathCheck(Check<'a>),
+    GroupCheck(Check<'a>),
+    ResourceCheck(Check<'a>),
+    Decision(Answer<'a>),
+    Semver(Semver<'a>),
+    Ip(IpAddr),
+    Cidr(IpNet),
 }
 
-impl OpaqueValue<'_> {
+impl<'a> OpaqueValue<'a> {
+    /// Moves the value into the arena.
+    pub(super) fn into_value(self, arena: &'a Arena) -> EvalResult<'a> {
+        Ok(Value::Opaque(arena.alloc(self)?))
+    }
+
     /// The CEL type name, as `type(x)` prints it.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Authorizer(_) => "kubernetes.authorization.Authorizer",
+            Self::PathCheck(_) => "kubernetes.authorization.PathCheck",
+            Self::GroupCheck(_) => "kubernetes.authorization.GroupCheck",
+            Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
+            Self::Decision(_) => "kubernetes.authorization.Decision",
+            Self::Semver(_) => "kubernetes.Semver",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
         }
     }
 
     /// CEL's `==` between two values of library types; different types are not equal.
-    pub fn equals(&self, _other: &OpaqueValue<'_>) -> bool {
-        match self {
-            Self::Authorizer(_) => false,
+    pub fn equals(&self, other: &OpaqueValue<'_>) -> bool {
+        match (self, other) {
+            (Self::Ip(a), OpaqueValue::Ip(b)) => a == b,
+            (Self::Cidr(a), OpaqueValue::Cidr(b)) => a == b,
+            (Self::Semver(a), OpaqueValue::Semver(b)) => a.compare(b).is_eq(),
+            _ => false,
         }
     }
 }

@@ -109,6 +109,35 @@ impl Ty {
 }
 
 impl Overload {
+    /// `name(…)` with nothing to prepare.
+    pub const fn global(
+        since: u8,
+        name: &'static str,
+        params: &'static [Ty],
+        result: Ty,
+        call: Implementation,
+    ) -> Self {
+        Self { name, form: Form::Global, params, result, since, call, prepare: None }
+    }
+
+    /// `receiver.name(…)` with nothing to prepare; the receiver's type is the first of `params`.
+    pub const fn member(
+        since: u8,
+        name: &'static str,
+        params: &'static [Ty],
+        result: Ty,
+        call: Implementation,
+    ) -> Self {
+        Self { name, form: Form::Member, params, result, since, call, prepare: None }
+    }
+
+    /// The same overload with something to do once for constant arguments.
+    #[must_use]
+    pub const fn with_prepare(mut self, prepare: Prepare) -> Self {
+        self.prepare = Some(prepare);
+        self
+    }
+
     /// Whether the values fit the parameters.
     #[inline]
     pub fn admits(&self, args: &[Value<'_>]) -> bool {

@@ -1,0 +1,654 @@
+//! The walk over the syntax tree.
+//!
+//! What grows to the left in the text (`a.b.c`, `1 + 1 + 1`, `x.f().g()`, `!!!x`) is walked in a loop; recursion follows only what the
+//! parser's nesting limit bounds.
+
+use std::sync::Arc;
+
+use super::constant::{Constant, ConstantSet};
+use super::env::Env;
+use super::kind;
+use super::program::{
+    Arithmetic, Comparison, Element, MapElement, Node, NodeId, Path, Program, Step, StructElement,
+};
+use super::reads::Reads;
+use crate::ast::{Ast, Expr, ExprId, Literal, Span, operators as op};
+use crate::eval::{Arena, Value};
+use crate::issue::{Issue, Issues};
+use crate::library::Ty;
+
+/// Operations on one operand that may nest before they are cut into a [`Node::Chain`].
+const CHAIN_PART: usize = 32;
+
+/// Dots in a declared name at most; longer selections need not be tried as names.
+const MAX_NAME_SEGMENTS: usize = 4;
+
+const LIST_DYN: Ty = Ty::List(&Ty::Dyn);
+const MAP_DYN: Ty = Ty::Map(&Ty::Dyn, &Ty::Dyn);
+
+pub(super) fn lower(ast: &Ast, env: &Env) -> Result<Program, Issues> {
+    let mut lower = Lower {
+        ast,
+        env,
+        nodes: Vec::with_capacity(ast.nodes().len()),
+        spans: Vec::with_capacity(ast.nodes().len()),
+        types: Vec::with_capacity(ast.nodes().len()),
+        scopes: Vec::new(),
+        live_locals: 0,
+        locals: 0,
+        reads: Reads::default(),
+        issues: Vec::new(),
+    };
+    let root = lower.expr(ast.root());
+    if !lower.issues.is_empty() {
+        return Err(Issues::new(ast.source(), lower.issues));
+    }
+    let result = lower.ty(root);
+    Ok(Program {
+        source: Arc::from(ast.source()),
+        nodes: lower.nodes,
+        spans: lower.spans,
+        root,
+        locals: lower.locals as usize,
+        result,
+        reads: lower.reads,
+    })
+}
+
+pub(super) struct Lower<'s> {
+    pub(super) ast: &'s Ast,
+    pub(super) env: &'s Env,
+    nodes: Vec<Node>,
+    spans: Vec<Span>,
+    types: Vec<Ty>,
+    /// Comprehension variables in scope, innermost last, with their locals.
+    pub(super) scopes: Vec<(Box<str>, u32)>,
+    live_locals: u32,
+    locals: u32,
+    reads: Reads,
+    issues: Vec<Issue>,
+}
+
+impl<'s> Lower<'s> {
+    pub(super) fn expr(&mut self, id: ExprId) -> NodeId {
+        let mut spine = Vec::new();
+        let base = self.descend(id, &mut spine);
+        let node = self.base(base, &mut spine);
+        self.ascend(node, spine)
+    }
+
+    /// Follows the leftmost operands down and notes the operations on the way, outermost first.
+    fn descend(&self, id: ExprId, spine: &mut Vec<ExprId>) -> ExprId {
+        let mut current = id;
+        loop {
+            let next = match self.ast.expr(current) {
+                Expr::Select { operand, .. } => *operand,
+                Expr::Call { function, target: None, args } if is_strict_operator(function) => args[0],
+                Expr::Call { target: Some(target), function, .. }
+                    if !self.is_namespaced(*target, function) =>
+                {
+                    *target
+                }
+                _ => return current,
+            };
+            spine.push(current);
+            current = next;
+        }
+    }
+
+    /// Lowers what the spine stands on. A name takes as many selections off the spine as belong to it.
+    fn base(&mut self, id: ExprId, spine: &mut Vec<ExprId>) -> NodeId {
+        let span = self.ast.span(id);
+        let ast: &'s Ast = self.ast;
+        match ast.expr(id) {
+            Expr::Ident(name) => self.name(id, name, spine),
+            Expr::Literal(literal) => self.literal(literal, span),
+            Expr::List { elements, optional } => self.list(elements, optional, span),
+            Expr::Map { entries } => self.map(entries, span),
+            Expr::Struct { type_name, fields } => self.structure(type_name, fields, span),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension, span),
+            Expr::Call { function, target, args } => match &**function {
+                op::LOGICAL_AND | op::LOGICAL_OR => self.logical(id, function, span),
+                op::CONDITIONAL => self.conditional(args, span),
+                _ => self.global_call(id, function, *target, args, span),
+            },
+            // `descend` goes through every selection.
+            Expr::Select { .. } => self.fail(span, "selection without an operand", None),
+        }
+    }
+
+    fn ascend(&mut self, mut node: NodeId, mut spine: Vec<ExprId>) -> NodeId {
+        let mut parts = Vec::new();
+        let mut chain_local = None;
+        let mut depth = 0;
+        while let Some(id) = spine.pop() {
+            if depth == CHAIN_PART {
+                let slot = *chain_local.get_or_insert_with(|| self.reserve_local());
+                parts.push(node);
+                let (span, ty) = (self.spans[node.0 as usize], self.ty(node));
+                node = self.push(Node::Hole(slot), span, ty);
+                depth = 0;
+            }
+            depth += 1;
+            let span = self.ast.span(id);
+            let ast: &'s Ast = self.ast;
+            node = match ast.expr(id) {
+                Expr::Select { .. } => self.path(node, id, &mut spine),
+                Expr::Call { function, target: None, args }
+                    if &**function == op::INDEX || is_optional_step(function) =>
+                {
+                    debug_assert!(args.len() == 2, "the parser gives `{function}` two operands");
+                    self.path(node, id, &mut spine)
+                }
+                Expr::Call { function, target: None, args } => self.operator(function, node, args, span),
+                Expr::Call { function, args, .. } => self.member_call(id, function, node, args, span),
+                _ => node,
+            };
+        }
+        if let Some(slot) = chain_local {
+            self.release_local();
+            parts.push(node);
+            let (span, ty) = (self.spans[node.0 as usize], self.ty(node));
+            node = self.push(Node::Chain { slot, parts: parts.into() }, span, ty);
+        }
+        node
+    }
+
+    /// Joins the selections and indexes that follow each other into one path.
+    fn path(&mut self, base: NodeId, first: ExprId, spine: &mut Vec<ExprId>) -> NodeId {
+        let mut steps = Vec::new();
+        let mut end = self.ast.span(first);
+        let mut test_only = false;
+        let mut next = Some(first);
+        while let Some(id) = next {
+            end = self.ast.span(id);
+            let ast: &'s Ast = self.ast;
+            match ast.expr(id) {
+                Expr::Select { field, test_only: test, .. } => {
+                    steps.push(Step::Field { name: field.clone(), optional: false, span: end });
+                    test_only = *test;
+                }
+                Expr::Call { function, args, .. } => steps.push(self.index_step(function, args[1], end)),
+                _ => break,
+            }
+            next = spine.last().copied().filter(|id| !test_only && self.is_step(*id));
+            if next.is_some() {
+                spine.pop();
+            }
+        }
+        if let Node::Variable(slot) = &self.nodes[base.0 as usize] {
+            let slot = *slot;
+            self.record_read(slot, &steps);
+        }
+        let optional = steps.iter().any(|step| {
+            matches!(step, Step::Field { optional: true, .. } | Step::Index { optional: true, .. })
+        });
+        let path = Box::new(Path { base, steps: steps.into() });
+        if test_only {
+            self.push(Node::Has(path), end, Ty::Bool)
+        } else {
+            self.push(Node::Path(path), end, if optional { Ty::Optional(&Ty::Dyn) } else { Ty::Dyn })
+        }
+    }
+
+    fn is_step(&self, id: ExprId) -> bool {
+        match self.ast.expr(id) {
+            Expr::Select { .. } => true,
+            Expr::Call { function, target: None, .. } => {
+                &**function == op::INDEX || is_optional_step(function)
+            }
+            _ => false,
+        }
+    }
+
+    fn index_step(&mut self, function: &str, index: ExprId, span: Span) -> Step {
+        let optional = function != op::INDEX;
+        if function == op::OPT_SELECT
+            && let Expr::Literal(Literal::String(field)) = self.ast.expr(index)
+        {
+            return Step::Field { name: field.clone(), optional, span };
+        }
+        Step::Index { index: self.expr(index), optional, span }
+    }
+
+    /// The read of a variable that ends at the first step that is not known before evaluation.
+    fn record_read(&mut self, slot: u32, steps: &[Step]) {
+        let mut path = Vec::new();
+        for step in steps {
+            match step {
+                Step::Field { name, .. } => path.push(name.clone()),
+                Step::Index { index, .. } => match &self.nodes[index.0 as usize] {
+                    Node::Constant(Constant::String(name)) => path.push(name.clone()),
+                    _ => break,
+                },
+            }
+        }
+        self.reads.record(slot, path);
+    }
+
+    /// A name with as many of the following selections as make the longest declared one.
+    fn name(&mut self, id: ExprId, name: &str, spine: &mut Vec<ExprId>) -> NodeId {
+        let span = self.ast.span(id);
+        if let Some((_, local)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
+            return self.push(Node::Local(*local), span, Ty::Dyn);
+        }
+        let mut fields = Vec::new();
+        for id in spine.iter().rev().take(MAX_NAME_SEGMENTS - 1) {
+            match self.ast.expr(*id) {
+                Expr::Select { field, test_only: false, .. } => fields.push(&**field),
+                _ => break,
+            }
+        }
+        for taken in (0..=fields.len()).rev() {
+            let mut full = name.to_owned();
+            for field in &fields[..taken] {
+                full.push('.');
+                full.push_str(field);
+            }
+            let env: &'s Env = self.env;
+            for candidate in env.candidates(&full) {
+                let span = if taken == 0 { span } else { span.to(self.ast.span(spine[spine.len() - taken])) };
+                if let Some(variable) = env.variable(&candidate) {
+                    spine.truncate(spine.len() - taken);
+                    if spine.last().is_none_or(|id| !self.is_step(*id)) {
+                        self.reads.record(variable.slot, Vec::new());
+                    }
+                    return self.push(Node::Variable(variable.slot), span, variable.ty);
+                }
+                if let Some(type_name) = type_constant(&candidate) {
+                    spine.truncate(spine.len() - taken);
+                    return self.push(Node::Constant(Constant::Type(type_name.into())), span, Ty::Type);
+                }
+            }
+        }
+        let help = self.nearest_name(name).map(|near| format!("did you mean `{near}`?"));
+        let message = format!(
+            "undeclared reference to '{}' (in container '{}')",
+            name.trim_start_matches('.'),
+            self.env.container()
+        );
+        self.fail(span, message, help)
+    }
+
+    fn literal(&mut self, literal: &Literal, span: Span) -> NodeId {
+        let (constant, ty) = match literal {
+            Literal::Null => (Constant::Null, Ty::Null),
+            Literal::Bool(value) => (Constant::Bool(*value), Ty::Bool),
+            Literal::Int(value) => (Constant::Int(*value), Ty::Int),
+            Literal::Uint(value) => (Constant::Uint(*value), Ty::Uint),
+            Literal::Double(value) => (Constant::Double(*value), Ty::Double),
+            Literal::String(value) => (Constant::String(value.clone()), Ty::String),
+            Literal::Bytes(value) => (Constant::Bytes(value.clone()), Ty::Bytes),
+        };
+        self.push(Node::Constant(constant), span, ty)
+    }
+
+    fn list(&mut self, elements: &[ExprId], optional: &[u32], span: Span) -> NodeId {
+        let mut list = Vec::with_capacity(elements.len());
+        for (index, element) in (0_u32..).zip(elements) {
+            list.push(Element { value: self.expr(*element), optional: optional.contains(&index) });
+        }
+        self.homogeneous(
+            list.iter().filter(|element| !element.optional).map(|element| element.value).collect(),
+        );
+        if optional.is_empty()
+            && let Some(items) =
+                list.iter().map(|element| self.constant(element.value).cloned()).collect::<Option<_>>()
+        {
+            return self.push(Node::Constant(Constant::List(items)), span, LIST_DYN);
+        }
+        self.push(Node::List(list.into()), span, LIST_DYN)
+    }
+
+    fn map(&mut self, entries: &[crate::ast::MapEntry], span: Span) -> NodeId {
+        let mut map = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let (key, value) = (self.expr(entry.key), self.expr(entry.value));
+            map.push(MapElement { key, value, optional: entry.optional });
+        }
+        self.homogeneous(map.iter().map(|entry| entry.key).collect());
+        self.homogeneous(map.iter().filter(|entry| !entry.optional).map(|entry| entry.value).collect());
+        if let Some(constant) = self.constant_map(&map) {
+            return self.push(Node::Constant(constant), span, MAP_DYN);
+        }
+        self.push(Node::Map(map.into()), span, MAP_DYN)
+    }
+
+    fn constant_map(&self, map: &[MapElement]) -> Option<Constant> {
+        let mut entries = Vec::with_capacity(map.len());
+        for entry in map {
+            let key = self.constant(entry.key)?;
+            if entry.optional || !is_key(key) {
+                return None;
+            }
+            entries.push((key.clone(), self.constant(entry.value)?.clone()));
+        }
+        // Through the map type itself, which settles repeated keys.
+        let arena = Arena::default();
+        Constant::of(&Constant::Map(entries.into()).value(&arena).ok()?)
+    }
+
+    fn structure(&mut self, type_name: &str, fields: &[crate::ast::StructField], span: Span) -> NodeId {
+        let name = type_name.trim_start_matches('.');
+        let known = name == "JSONPatch" || name == "Object" || name.starts_with("Object.");
+        if !known || !self.env.has_mutation_types() {
+            return self.fail(
+                span,
+                format!("undeclared reference to '{name}' (in container '{}')", self.env.container()),
+                None,
+            );
+        }
+        let mut elements = Vec::with_capacity(fields.len());
+        for field in fields {
+            if name == "JSONPatch" && !matches!(&*field.name, "op" | "path" | "from" | "value") {
+                self.issue(
+                    field.span,
+                    format!("undefined field '{}'", field.name),
+                    Some("JSONPatch has the fields op, path, from and value".into()),
+                );
+            }
+            let value = self.expr(field.value);
+            elements.push(StructElement { name: field.name.clone(), value, optional: field.optional });
+        }
+        self.push(
+            Node::Struct { type_name: name.into(), fields: elements.into() },
+            span,
+            Ty::Opaque(if name == "JSONPatch" { "JSONPatch" } else { "Object" }),
+        )
+    }
+
+    /// `a && b && c` in any nesting becomes one node.
+    fn logical(&mut self, id: ExprId, operator: &str, span: Span) -> NodeId {
+        let mut terms = Vec::new();
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            match self.ast.expr(id) {
+                Expr::Call { function, target: None, args } if &**function == operator => {
+                    pending.extend(args.iter().rev())
+                }
+                _ => terms.push(id),
+            }
+        }
+        let terms: Vec<NodeId> = terms.into_iter().map(|term| self.expr(term)).collect();
+        if let Some(wrong) = terms.iter().find(|term| kind::disjoint(self.ty(**term), Ty::Bool)) {
+            let types: Vec<Ty> = terms.iter().map(|term| self.ty(*term)).collect();
+            self.no_overload(self.spans[wrong.0 as usize], operator, &types);
+        }
+        let terms = terms.into();
+        self.push(
+            if operator == op::LOGICAL_AND { Node::And(terms) } else { Node::Or(terms) },
+            span,
+            Ty::Bool,
+        )
+    }
+
+    fn conditional(&mut self, args: &[ExprId], span: Span) -> NodeId {
+        let (condition, then, otherwise) = (self.expr(args[0]), self.expr(args[1]), self.expr(args[2]));
+        let (c, t, o) = (self.ty(condition), self.ty(then), self.ty(otherwise));
+        let nullable = matches!(t, Ty::Null) || matches!(o, Ty::Null);
+        if kind::disjoint(c, Ty::Bool) || (kind::disjoint(t, o) && !nullable) {
+            self.no_overload(span, op::CONDITIONAL, &[c, t, o]);
+        }
+        let ty = kind::common([t, o].into_iter());
+        self.push(Node::Conditional { condition, then, otherwise }, span, ty)
+    }
+
+    /// An operator on `left`, which is lowered, and the rest of `args`, which is not.
+    fn operator(&mut self, function: &str, left: NodeId, args: &[ExprId], span: Span) -> NodeId {
+        let Some(right) = args.get(1).map(|right| self.expr(*right)) else {
+            return self.unary(function, left, span);
+        };
+        let (l, r) = (self.ty(left), self.ty(right));
+        let nullable = matches!(l, Ty::Null) || matches!(r, Ty::Null);
+        let (fits, node, ty) = match function {
+            op::EQUALS | op::NOT_EQUALS => {
+                let negated = function == op::NOT_EQUALS;
+                (nullable || !kind::disjoint(l, r), Node::Equal { left, right, negated }, Ty::Bool)
+            }
+            op::IN => {
+                (matches!(r, Ty::Dyn | Ty::List(_) | Ty::Map(..)), self.membership(left, right), Ty::Bool)
+            }
+            op::LESS => {
+                (ordered(l, r), Node::Compare { comparison: Comparison::Less, left, right }, Ty::Bool)
+            }
+            op::LESS_EQUALS => {
+                (ordered(l, r), Node::Compare { comparison: Comparison::LessEquals, left, right }, Ty::Bool)
+            }
+            op::GREATER => {
+                (ordered(l, r), Node::Compare { comparison: Comparison::Greater, left, right }, Ty::Bool)
+            }
+            op::GREATER_EQUALS => (
+                ordered(l, r),
+                Node::Compare { comparison: Comparison::GreaterEquals, left, right },
+                Ty::Bool,
+            ),
+            _ => {
+                let operator = match function {
+                    op::ADD => Arithmetic::Add,
+                    op::SUBTRACT => Arithmetic::Subtract,
+                    op::MULTIPLY => Arithmetic::Multiply,
+                    op::DIVIDE => Arithmetic::Divide,
+                    _ => Arithmetic::Modulo,
+                };
+                let (fits, ty) = arithmetic(operator, l, r);
+                (fits, Node::Arithmetic { operator, left, right }, ty)
+            }
+        };
+        if !fits {
+            self.no_overload(span, function, &[l, r]);
+        }
+        self.push(node, span, ty)
+    }
+
+    fn unary(&mut self, function: &str, operand: NodeId, span: Span) -> NodeId {
+        let ty = self.ty(operand);
+        match function {
+            op::LOGICAL_NOT => {
+                if kind::disjoint(ty, Ty::Bool) {
+                    self.no_overload(span, function, &[ty]);
+                }
+                self.push(Node::Not(operand), span, Ty::Bool)
+            }
+            op::NOT_STRICTLY_FALSE => self.push(Node::NotStrictlyFalse(operand), span, Ty::Bool),
+            _ => {
+                if !matches!(ty, Ty::Dyn | Ty::Int | Ty::Double | Ty::Duration) {
+                    self.no_overload(span, function, &[ty]);
+                }
+                self.push(Node::Negate(operand), span, ty)
+            }
+        }
+    }
+
+    fn membership(&mut self, item: NodeId, container: NodeId) -> Node {
+        match &self.nodes[container.0 as usize] {
+            Node::Constant(Constant::List(items)) if items.iter().all(is_set_member) => {
+                Node::InConstant { item, set: Box::new(ConstantSet::new(items.clone())) }
+            }
+            _ => Node::In { item, container },
+        }
+    }
+
+    /// Kubernetes refuses literals of mixed types.
+    fn homogeneous(&mut self, elements: Vec<NodeId>) {
+        let Some(first) = elements.first().map(|first| self.ty(*first)) else { return };
+        if let Some(other) = elements.iter().find(|element| kind::disjoint(self.ty(**element), first)) {
+            let message =
+                format!("expected type '{}' but found '{}'", kind::name(first), kind::name(self.ty(*other)));
+            self.issue(
+                self.spans[other.0 as usize],
+                message,
+                Some("elements of a literal must have one type; wrap each one in dyn()".into()),
+            );
+        }
+    }
+
+    pub(super) fn no_overload(&mut self, span: Span, function: &str, args: &[Ty]) {
+        let types: Vec<String> = args.iter().map(|ty| kind::name(*ty)).collect();
+        self.issue(
+            span,
+            format!("found no matching overload for '{function}' applied to '({})'", types.join(", ")),
+            None,
+        );
+    }
+
+    pub(super) fn issue(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
+        self.issues.push(Issue { span, message: message.into(), help });
+    }
+
+    /// An issue, and something of unknown type in place of the expression; without type checks an error of the evaluation, which a
+    /// `||` beside it may absorb.
+    pub(super) fn fail(&mut self, span: Span, message: impl Into<String>, help: Option<String>) -> NodeId {
+        let message = message.into();
+        if !self.env.checks_types() {
+            return self.push(Node::Fail(message.into()), span, Ty::Dyn);
+        }
+        self.issue(span, message, help);
+        self.push(Node::Constant(Constant::Null), span, Ty::Dyn)
+    }
+
+    pub(super) fn push(&mut self, node: Node, span: Span, ty: Ty) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(node);
+        self.spans.push(span);
+        self.types.push(ty);
+        id
+    }
+
+    /// The type of a node; unknown when types are not checked, so that nothing is refused for it.
+    pub(super) fn ty(&self, id: NodeId) -> Ty {
+        if self.env.checks_types() { self.types[id.0 as usize] } else { Ty::Dyn }
+    }
+
+    pub(super) fn constant(&self, id: NodeId) -> Option<&Constant> {
+        match &self.nodes[id.0 as usize] {
+            Node::Constant(constant) => Some(constant),
+            _ => None,
+        }
+    }
+
+    pub(super) fn reserve_local(&mut self) -> u32 {
+        let local = self.live_locals;
+        self.live_locals += 1;
+        self.locals = self.locals.max(self.live_locals);
+        local
+    }
+
+    pub(super) fn release_local(&mut self) {
+        self.live_locals -= 1;
+    }
+
+    /// Whether any variable with this name, or as the first part of a dotted one, is declared or in scope.
+    pub(super) fn is_variable(&self, name: &str) -> bool {
+        self.scopes.iter().any(|(scoped, _)| **scoped == *name)
+            || self.env.names().any(|known| known.split('.').next() == Some(name))
+    }
+
+    fn nearest_name(&self, name: &str) -> Option<String> {
+        let scoped = self.scopes.iter().map(|(name, _)| &**name).filter(|name| !name.starts_with(['@', '#']));
+        super::suggest::nearest(name, self.env.names().chain(scoped)).map(str::to_owned)
+    }
+}
+
+/// Operators whose first operand is always evaluated first and whose errors are theirs.
+fn is_strict_operator(function: &str) -> bool {
+    matches!(
+        function,
+        op::EQUALS
+            | op::NOT_EQUALS
+            | op::LESS
+            | op::LESS_EQUALS
+            | op::GREATER
+            | op::GREATER_EQUALS
+            | op::ADD
+            | op::SUBTRACT
+            | op::MULTIPLY
+            | op::DIVIDE
+            | op::MODULO
+            | op::NEGATE
+            | op::LOGICAL_NOT
+            | op::INDEX
+            | op::OPT_INDEX
+            | op::OPT_SELECT
+            | op::IN
+            | op::NOT_STRICTLY_FALSE
+    )
+}
+
+fn is_optional_step(function: &str) -> bool {
+    function == op::OPT_INDEX || function == op::OPT_SELECT
+}
+
+fn ordered(a: Ty, b: Ty) -> bool {
+    let number = |ty| matches!(ty, Ty::Int | Ty::Uint | Ty::Double);
+    let comparable = |ty| {
+        number(ty) || matches!(ty, Ty::Dyn | Ty::Bool | Ty::String | Ty::Bytes | Ty::Timestamp | Ty::Duration)
+    };
+    comparable(a) && comparable(b) && (number(a) && number(b) || kind::assignable(a, b))
+}
+
+/// Whether an overload can exist, and the type of the result.
+fn arithmetic(operator: Arithmetic, a: Ty, b: Ty) -> (bool, Ty) {
+    use Arithmetic::{Add, Modulo, Subtract};
+    match (operator, a, b) {
+        (Add, Ty::Timestamp, Ty::Duration)
+        | (Add, Ty::Duration, Ty::Timestamp)
+        | (Subtract, Ty::Timestamp, Ty::Duration) => (true, Ty::Timestamp),
+        (Subtract, Ty::Timestamp, Ty::Timestamp) => (true, Ty::Duration),
+        (Add | Subtract, Ty::Duration, Ty::Duration) => (true, Ty::Duration),
+        (_, Ty::Timestamp | Ty::Duration, Ty::Dyn) | (_, Ty::Dyn, Ty::Timestamp | Ty::Duration) => {
+            (matches!(operator, Add | Subtract), Ty::Dyn)
+        }
+        (Add, Ty::String | Ty::Bytes | Ty::List(_), _) | (Add, _, Ty::String | Ty::Bytes | Ty::List(_)) => {
+            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
+        }
+        (_, Ty::Dyn, Ty::Dyn) => (true, Ty::Dyn),
+        (_, Ty::Int | Ty::Uint | Ty::Dyn, Ty::Int | Ty::Uint | Ty::Dyn) => {
+            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
+        }
+        (_, Ty::Double | Ty::Dyn, Ty::Double | Ty::Dyn) => (!matches!(operator, Modulo), Ty::Double),
+        _ => (false, Ty::Dyn),
+    }
+}
+
+fn is_key(constant: &Constant) -> bool {
+    matches!(constant, Constant::Bool(_) | Constant::Int(_) | Constant::Uint(_) | Constant::String(_))
+}
+
+/// What cel-go makes a set of (`interpreter/decorators.go`).
+fn is_set_member(constant: &Constant) -> bool {
+    matches!(
+        constant,
+        Constant::Int(_) | Constant::Uint(_) | Constant::Double(_) | Constant::String(_) | Constant::Bool(_)
+    )
+}
+
+/// Names of types that stand for values of type `type`.
+fn type_constant(name: &str) -> Option<&'static str> {
+    const TYPES: &[&str] = &[
+        "bool",
+        "bytes",
+        "double",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "string",
+        "type",
+        "uint",
+        "optional_type",
+        "google.protobuf.Timestamp",
+        "google.protobuf.Duration",
+        "net.IP",
+        "net.CIDR",
+        "kubernetes.Quantity",
+        "kubernetes.URL",
+        "kubernetes.Semver",
+        "kubernetes.NamedFormat",
+    ];
+    TYPES.iter().copied().find(|known| *known == name)
+}
+
+/// The value of a constant that is no list or map needs no arena, so this is only for the folding of calls.
+pub(super) fn constant_value<'a>(constant: &'a Constant, arena: &'a Arena) -> Option<Value<'a>> {
+    constant.value(arena).ok()
+}

@@ -1,0 +1,253 @@
+//! The compiled form of an expression.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::constant::{Constant, ConstantSet};
+use super::reads::Reads;
+use crate::ast::Span;
+use crate::eval::{Activation, Arena, EvalResult, Evaluator, Meter, Trace};
+use crate::library::{Overload, Prepared, Ty};
+
+/// A compiled expression: immutable, shared between threads, evaluated any number of times.
+pub struct Program {
+    pub(crate) source: Arc<str>,
+    pub(crate) nodes: Vec<Node>,
+    /// The place of each node, by the same index.
+    pub(crate) spans: Vec<Span>,
+    pub(crate) root: NodeId,
+    /// How many comprehension variables and intermediate results are alive at once.
+    pub(crate) locals: usize,
+    pub(crate) result: Ty,
+    pub(crate) reads: Reads,
+}
+
+impl Program {
+    /// Evaluates the expression. Values in the result borrow from the program, the activation and the arena.
+    ///
+    /// # Errors
+    /// The evaluation error, with its place in the source.
+    pub fn evaluate<'a>(
+        &'a self,
+        activation: &dyn Activation<'a>,
+        arena: &'a Arena,
+        meter: &mut Meter<'_>,
+    ) -> EvalResult<'a> {
+        Evaluator::run(self, activation, arena, meter, None)
+    }
+
+    /// As [`Program::evaluate`], and writes down the value of each sub-expression.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn evaluate_traced<'a>(
+        &'a self,
+        activation: &dyn Activation<'a>,
+        arena: &'a Arena,
+        meter: &mut Meter<'_>,
+        trace: &mut Trace,
+    ) -> EvalResult<'a> {
+        Evaluator::run(self, activation, arena, meter, Some(trace))
+    }
+
+    /// The text that was compiled.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The type of the result as far as it is known without a schema; [`Ty::Dyn`] when it is not.
+    pub fn result_type(&self) -> Ty {
+        self.result
+    }
+
+    /// Which variables the expression can read, and which of their fields.
+    pub fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(crate) fn span(&self, id: NodeId) -> Span {
+        self.spans[id.0 as usize]
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// Index of a node in its [`Program`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+#[derive(Debug)]
+pub(crate) enum Node {
+    Constant(Constant),
+    /// What a name or function that does not exist comes to when types are not checked.
+    Fail(Box<str>),
+    /// A declared variable, by slot.
+    Variable(u32),
+    /// A comprehension's variable, by its place among the locals.
+    Local(u32),
+    /// What [`Node::Chain`] has so far; no operation of the expression, so it costs nothing.
+    Hole(u32),
+    Path(Box<Path>),
+    /// `has(path)`: the last step is tested, not taken.
+    Has(Box<Path>),
+    Not(NodeId),
+    Negate(NodeId),
+    And(Box<[NodeId]>),
+    Or(Box<[NodeId]>),
+    Conditional {
+        condition: NodeId,
+        then: NodeId,
+        otherwise: NodeId,
+    },
+    Equal {
+        left: NodeId,
+        right: NodeId,
+        negated: bool,
+    },
+    Compare {
+        comparison: Comparison,
+        left: NodeId,
+        right: NodeId,
+    },
+    In {
+        item: NodeId,
+        container: NodeId,
+    },
+    InConstant {
+        item: NodeId,
+        set: Box<ConstantSet>,
+    },
+    Arithmetic {
+        operator: Arithmetic,
+        left: NodeId,
+        right: NodeId,
+    },
+    /// `target.or(other)` and, with `value`, `target.orValue(other)`: `other` is evaluated only when it is needed.
+    OptionalOr {
+        target: NodeId,
+        other: NodeId,
+        value: bool,
+    },
+    NotStrictlyFalse(NodeId),
+    Call(Box<Callee>),
+    List(Box<[Element]>),
+    Map(Box<[MapElement]>),
+    Struct {
+        type_name: Box<str>,
+        fields: Box<[StructElement]>,
+    },
+    Fold(Box<Fold>),
+    /// A long run of operations on one operand, cut into parts: each but the first reads what the one before gave as `Hole(slot)`. Keeps the
+    /// evaluator's recursion bounded for `1 + 1 + 1 + …`.
+    Chain {
+        slot: u32,
+        parts: Box<[NodeId]>,
+    },
+}
+
+/// `base.a.b[c]`.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) base: NodeId,
+    pub(crate) steps: Box<[Step]>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Step {
+    Field { name: Box<str>, optional: bool, span: Span },
+    Index { index: NodeId, optional: bool, span: Span },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Comparison {
+    Less,
+    LessEquals,
+    Greater,
+    GreaterEquals,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+/// A function call; overloads are tried in order.
+#[derive(Debug)]
+pub(crate) struct Callee {
+    pub(crate) overloads: Box<[&'static Overload]>,
+    pub(crate) args: Box<[NodeId]>,
+    pub(crate) prepared: Option<Prepared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Element {
+    pub(crate) value: NodeId,
+    pub(crate) optional: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct MapElement {
+    pub(crate) key: NodeId,
+    pub(crate) value: NodeId,
+    pub(crate) optional: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct StructElement {
+    pub(crate) name: Box<str>,
+    pub(crate) value: NodeId,
+    pub(crate) optional: bool,
+}
+
+/// A comprehension.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    pub(crate) range: NodeId,
+    /// Local of the element, or with a second variable of the index or key.
+    pub(crate) variable: u32,
+    pub(crate) variable2: Option<u32>,
+    pub(crate) kind: FoldKind,
+}
+
+/// The standard macros are known by the shape of their expansion and run without an accumulator.
+#[derive(Debug)]
+pub(crate) enum FoldKind {
+    All(NodeId),
+    Exists(NodeId),
+    ExistsOne(NodeId),
+    /// `map`, `filter`, `transformList`: the values of `body` where `filter` is true.
+    List {
+        filter: Option<NodeId>,
+        body: NodeId,
+    },
+    /// `transformMap`: key and `value`.
+    Map {
+        filter: Option<NodeId>,
+        value: NodeId,
+    },
+    /// `transformMapEntry`: the entries of the maps that `entries` gives.
+    MapEntry {
+        filter: Option<NodeId>,
+        entries: NodeId,
+    },
+    /// Anything else.
+    General {
+        accumulator: u32,
+        init: NodeId,
+        condition: NodeId,
+        step: NodeId,
+        result: NodeId,
+    },
+}

@@ -1,0 +1,165 @@
+//! Selection and index: `a.b`, `a['b']`, `a.?b`, `has(a.b)`. cel-go `interpreter/attributes.go`.
+
+use super::error::{ErrorKind, EvalError, EvalResult};
+use super::evaluator::Evaluator;
+use super::value::Value;
+use crate::compile::{Node, Path, Step};
+
+/// Walks a path. After the first optional step, or from an optional base, absence is a value: the result is an optional.
+pub(super) fn path<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
+    let (value, optional) = start(evaluator, path)?;
+    let Some(mut value) = value else { return Ok(Value::Optional(None)) };
+    let mut optional = optional;
+    for step in &path.steps {
+        optional |= step.is_optional();
+        match take(evaluator, value, step, optional)? {
+            Some(next) => value = next,
+            None => return Ok(Value::Optional(None)),
+        }
+    }
+    if optional {
+        return Ok(Value::Optional(Some(evaluator.arena.alloc(value)?)));
+    }
+    Ok(value)
+}
+
+/// `has(path)`: whether the last step leads anywhere; a step before it that leads nowhere is an error.
+pub(super) fn has<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
+    let (value, mut optional) = start(evaluator, path)?;
+    let Some(mut value) = value else { return Ok(Value::Bool(false)) };
+    let Some((tested, steps)) = path.steps.split_last() else { return Ok(Value::Bool(true)) };
+    for step in steps {
+        optional |= step.is_optional();
+        match take(evaluator, value, step, optional)? {
+            Some(next) => value = next,
+            None => return Ok(Value::Bool(false)),
+        }
+    }
+    let Step::Field { name, span, .. } = tested else { return Ok(Value::Bool(true)) };
+    match value {
+        Value::Map(map) => Ok(Value::Bool(map.field(name).is_some())),
+        Value::Object(object) => Ok(Value::Bool(object.field(name).is_some())),
+        Value::Optional(None) => Ok(Value::Bool(false)),
+        _ if optional => Ok(Value::Bool(false)),
+        _ => Err(EvalError::no_such_key(name).at(*span)),
+    }
+}
+
+/// The base's value, `None` when it is an empty optional, and whether it was an optional.
+fn start<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    path: &'a Path,
+) -> Result<(Option<Value<'a>>, bool), Box<EvalError>> {
+    let base = evaluator.eval(path.base)?;
+    // Selecting from anything but a name makes an attribute of its own in cel-go, which costs one.
+    if !matches!(evaluator.program.node(path.base), Node::Variable(_) | Node::Local(_)) {
+        evaluator.meter.charge(1)?;
+    }
+    Ok(match base {
+        Value::Optional(held) => (held.copied(), true),
+        value => (Some(value), false),
+    })
+}
+
+#[inline]
+fn take<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    value: Value<'a>,
+    step: &'a Step,
+    optional: bool,
+) -> Result<Option<Value<'a>>, Box<EvalError>> {
+    match step {
+        Step::Field { name, span, .. } => {
+            evaluator.meter.charge(1)?;
+            let found = match value {
+                Value::Map(map) => map.field(name).copied(),
+                Value::Object(object) => object.field(name),
+                // cel-go looks an absent field up in anything and finds nothing.
+                _ if optional => None,
+                Value::List(_) => {
+                    return Err(EvalError::new(
+                        ErrorKind::NoSuchOverload,
+                        "unsupported index type 'string' in list",
+                    )
+                    .at(*span));
+                }
+                _ => None,
+            };
+            match found {
+                None if !optional => Err(EvalError::no_such_key(name).at(*span)),
+                found => Ok(found),
+            }
+        }
+        Step::Index { index, span, .. } => {
+            let index = evaluator.eval(*index)?;
+            evaluator.meter.charge(1)?;
+            look_up(&value, &index, optional).map_err(|error| error.at(*span))
+        }
+    }
+}
+
+fn look_up<'a>(
+    value: &Value<'a>,
+    index: &Value<'a>,
+    optional: bool,
+) -> Result<Option<Value<'a>>, Box<EvalError>> {
+    match value {
+        Value::Map(map) => match map.get(index) {
+            Some(value) => Ok(Some(*value)),
+            None if optional => Ok(None),
+            None => Err(EvalError::no_such_key(KeyText(index))),
+        },
+        Value::List(list) => {
+            let at = match index {
+                Value::Int(at) => i128::from(*at),
+                Value::Uint(at) => i128::from(*at),
+                Value::Double(at) if at.trunc() == *at && at.abs() < 9_007_199_254_740_992.0 => *at as i128,
+                _ => {
+                    let name = super::value::type_name(index);
+                    return Err(EvalError::new(
+                        ErrorKind::NoSuchOverload,
+                        format!("unsupported index type '{name}' in list"),
+                    ));
+                }
+            };
+            match usize::try_from(at).ok().and_then(|at| list.get(at)) {
+                Some(value) => Ok(Some(*value)),
+                None if optional => Ok(None),
+                None => Err(EvalError::new(ErrorKind::IndexOutOfRange, format!("index out of bounds: {at}"))),
+            }
+        }
+        Value::Object(object) => match index {
+            Value::String(name) => match object.field(name) {
+                None if !optional => Err(EvalError::no_such_key(name)),
+                found => Ok(found),
+            },
+            _ => Err(EvalError::no_such_overload()),
+        },
+        _ if optional => Ok(None),
+        _ => Err(EvalError::no_such_overload()),
+    }
+}
+
+impl Step {
+    fn is_optional(&self) -> bool {
+        match self {
+            Self::Field { optional, .. } | Self::Index { optional, .. } => *optional,
+        }
+    }
+}
+
+/// A key as Go prints it.
+struct KeyText<'v>(&'v Value<'v>);
+
+impl std::fmt::Display for KeyText<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Value::String(text) => f.write_str(text),
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Int(value) => write!(f, "{value}"),
+            Value::Uint(value) => write!(f, "{value}"),
+            Value::Double(value) => write!(f, "{value}"),
+            other => f.write_str(super::value::type_name(other)),
+        }
+    }
+}

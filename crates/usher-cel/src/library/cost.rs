@@ -1,0 +1,67 @@
+//! Terms of run-time costs that several libraries share. apiserver `pkg/cel/library/cost.go`.
+//!
+//! The arithmetic is in doubles and rounds up, as upstream's: with whole numbers some sizes would cost one unit less.
+
+/// Looking once at each code point of a string; cel-go `common.StringTraversalCostFactor`.
+const TRAVERSAL: f64 = 0.1;
+/// One code point of a regular expression; cel-go `common.RegexStringLengthCostFactor`.
+const REGEX_LENGTH: f64 = 0.25;
+
+/// The size of a string as CEL counts it: code points.
+pub(super) fn size(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().count() }
+}
+
+/// One pass over something of `size`.
+pub(super) fn traversal(size: usize) -> u64 {
+    units(size as f64 * TRAVERSAL)
+}
+
+/// Two passes over something of `size`.
+pub(super) fn double_traversal(size: usize) -> u64 {
+    units(size as f64 * 2.0 * TRAVERSAL)
+}
+
+/// A search through `size` with a regular expression of `pattern_size`.
+pub(super) fn regex(size: usize, pattern_size: usize) -> u64 {
+    units((1.0 + size as f64) * TRAVERSAL).saturating_mul(units(pattern_size as f64 * REGEX_LENGTH))
+}
+
+/// Parsing a selector: a list, the text, and one requirement for every second byte of it.
+pub(super) fn selector(size: usize) -> u64 {
+    const LIST: u64 = 10;
+    const REQUIREMENT: u64 = 50;
+    const REQUIREMENTS_PER_SIZE: f64 = 0.5;
+    let requirements = units(size as f64 * REQUIREMENTS_PER_SIZE).saturating_mul(REQUIREMENT);
+    LIST.saturating_add(traversal(size)).saturating_add(requirements)
+}
+
+fn units(cost: f64) -> u64 {
+    cost.ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::nothing(0, 0, 0)]
+    #[case::begun_tens_count(1, 1, 1)]
+    #[case::ten(10, 1, 2)]
+    #[case::eleven(11, 2, 3)]
+    fn traversals_round_up(#[case] size: usize, #[case] once: u64, #[case] twice: u64) {
+        assert_eq!((traversal(size), double_traversal(size)), (once, twice));
+    }
+
+    #[test]
+    fn every_term_of_a_selector_is_rounded_up() {
+        assert_eq!(selector("a=b".len()), 111);
+    }
+
+    #[test]
+    fn sizes_are_code_points() {
+        assert_eq!((size("abc"), size("äöü")), (3, 3));
+    }
+}

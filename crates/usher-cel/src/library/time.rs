@@ -1,0 +1,261 @@
+//! Timestamps and durations: their texts as Go reads them, and the accessors `getFullYear` … `getMilliseconds`.
+//! cel-go `common/stdlib` and `common/types`; every accessor costs 1. Without a zone they answer in UTC.
+
+use jiff::tz::TimeZone;
+
+use super::overload::{Call, Form, Implementation, Overload, Ty};
+use crate::eval::civil::{Civil, SECONDS_PER_DAY, days_of};
+use crate::eval::{EvalError, EvalResult, Timestamp, Value};
+
+const SECOND: i64 = 1_000_000_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+
+const TIMESTAMP: &[Ty] = &[Ty::Timestamp];
+const TIMESTAMP_IN_ZONE: &[Ty] = &[Ty::Timestamp, Ty::String];
+const DURATION: &[Ty] = &[Ty::Duration];
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    member("getFullYear", TIMESTAMP, |call, args| read(call, args, |time| time.year)),
+    member("getFullYear", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.year)),
+    // Months and days count from 0, except in `getDate`.
+    member("getMonth", TIMESTAMP, |call, args| read(call, args, |time| time.month - 1)),
+    member("getMonth", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.month - 1)),
+    member("getDayOfYear", TIMESTAMP, |call, args| read(call, args, Civil::day_of_year)),
+    member("getDayOfYear", TIMESTAMP_IN_ZONE, |call, args| read(call, args, Civil::day_of_year)),
+    member("getDayOfMonth", TIMESTAMP, |call, args| read(call, args, |time| time.day - 1)),
+    member("getDayOfMonth", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.day - 1)),
+    member("getDate", TIMESTAMP, |call, args| read(call, args, |time| time.day)),
+    member("getDate", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.day)),
+    member("getDayOfWeek", TIMESTAMP, |call, args| read(call, args, Civil::day_of_week)),
+    member("getDayOfWeek", TIMESTAMP_IN_ZONE, |call, args| read(call, args, Civil::day_of_week)),
+    member("getHours", TIMESTAMP, |call, args| read(call, args, |time| time.second_of_day / 3600)),
+    member("getHours", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.second_of_day / 3600)),
+    member("getHours", DURATION, |call, args| total(call, args, HOUR)),
+    member("getMinutes", TIMESTAMP, |call, args| read(call, args, |time| time.second_of_day / 60 % 60)),
+    member("getMinutes", TIMESTAMP_IN_ZONE, |call, args| {
+        read(call, args, |time| time.second_of_day / 60 % 60)
+    }),
+    member("getMinutes", DURATION, |call, args| total(call, args, MINUTE)),
+    member("getSeconds", TIMESTAMP, |call, args| read(call, args, |time| time.second_of_day % 60)),
+    member("getSeconds", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.second_of_day % 60)),
+    member("getSeconds", DURATION, |call, args| total(call, args, SECOND)),
+    member("getMilliseconds", TIMESTAMP, |call, args| read(call, args, |time| time.millisecond)),
+    member("getMilliseconds", TIMESTAMP_IN_ZONE, |call, args| read(call, args, |time| time.millisecond)),
+    // The whole duration, as in Kubernetes; the CEL specification wants only what exceeds full seconds.
+    member("getMilliseconds", DURATION, |call, args| total(call, args, SECOND / 1000)),
+];
+
+const fn member(name: &'static str, params: &'static [Ty], call: Implementation) -> Overload {
+    Overload { name, form: Form::Member, params, result: Ty::Int, since: 23, call, prepare: None }
+}
+
+fn read<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>], part: fn(&Civil) -> i64) -> EvalResult<'a> {
+    call.charge(1)?;
+    let civil = match args {
+        [Value::Timestamp(time)] => Civil::new(*time, 0),
+        [Value::Timestamp(time), Value::String(zone)] => Civil::new(*time, offset_in(zone, *time)?),
+        _ => return Err(EvalError::no_such_overload()),
+    };
+    Ok(Value::Int(part(&civil)))
+}
+
+fn total<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>], unit: i64) -> EvalResult<'a> {
+    call.charge(1)?;
+    match args {
+        [Value::Duration(nanoseconds)] => Ok(Value::Int(nanoseconds / unit)),
+        _ => Err(EvalError::no_such_overload()),
+    }
+}
+
+/// Seconds east of UTC that clocks in `zone` show at `time`. A zone is the name of an IANA time zone, exactly as written there, or
+/// hours and minutes with an optional sign.
+fn offset_in(zone: &str, time: Timestamp) -> Result<i64, Box<EvalError>> {
+    if let Some((hours, minutes)) = zone.split_once(':') {
+        let (hours, minutes) = (offset_part(hours)?, offset_part(minutes)?);
+        // Go computes in nanoseconds and lets them wrap.
+        let total = if zone.starts_with('-') {
+            hours.wrapping_mul(60).wrapping_sub(minutes)
+        } else {
+            hours.wrapping_mul(60).wrapping_add(minutes)
+        };
+        return Ok(total.wrapping_mul(MINUTE) / SECOND);
+    }
+    // A server of Kubernetes runs in UTC, which `Local` means there.
+    if matches!(zone, "" | "UTC" | "Local") {
+        return Ok(0);
+    }
+    if zone.starts_with(['/', '\\']) || zone.contains("..") {
+        return Err(EvalError::invalid("time: invalid location name"));
+    }
+    TimeZone::get(zone)
+        .ok()
+        // jiff takes a name in any case.
+        .filter(|found| found.iana_name() == Some(zone))
+        .map(|found| i64::from(found.to_offset(nearest(time)).seconds()))
+        .ok_or_else(|| EvalError::invalid(format!("unknown time zone {zone}")))
+}
+
+fn offset_part(text: &str) -> Result<i64, Box<EvalError>> {
+    text.parse().map_err(|error: std::num::ParseIntError| {
+        let cause = match error.kind() {
+            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        EvalError::invalid(format!("strconv.Atoi: parsing {text:?}: {cause}"))
+    })
+}
+
+/// The nearest time that jiff can hold: its range ends a day before CEL's.
+fn nearest(time: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(time.seconds()).unwrap_or(jiff::Timestamp::MAX)
+}
+
+/// Reads RFC 3339 as Go's `time.Parse` does: an hour of one digit and a comma before the fraction are taken, digits after the ninth are
+/// dropped. `None` for a syntax error, an error for a time outside the years 1 to 9999.
+pub(super) fn parse_timestamp(text: &str) -> Option<Result<Timestamp, Box<EvalError>>> {
+    let mut rest = Digits(text.as_bytes());
+    let year = rest.number(4)?;
+    rest.literal(b'-')?;
+    let month = rest.number(2).filter(|month| (1..=12).contains(month))?;
+    rest.literal(b'-')?;
+    let day = rest.number(2)?;
+    rest.literal(b'T')?;
+    let hour = rest.number(2).or_else(|| rest.number(1)).filter(|hour| *hour < 24)?;
+    rest.literal(b':')?;
+    let minute = rest.number(2).filter(|minute| *minute < 60)?;
+    rest.literal(b':')?;
+    let second = rest.number(2).filter(|second| *second < 60)?;
+    let nanoseconds = rest.fraction();
+    let offset = rest.offset()?;
+    let next_month = if month == 12 { days_of(year + 1, 1, 1) } else { days_of(year, month + 1, 1) };
+    if !rest.0.is_empty() || !(1..=next_month - days_of(year, month, 1)).contains(&day) {
+        return None;
+    }
+    let local = days_of(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
+    Some(
+        Timestamp::from_unix(local - i64::from(offset), nanoseconds)
+            .map(|timestamp| timestamp.with_offset(offset)),
+    )
+}
+
+/// What is left to read of a timestamp.
+struct Digits<'t>(&'t [u8]);
+
+impl Digits<'_> {
+    /// Reads exactly `length` digits.
+    fn number(&mut self, length: usize) -> Option<i64> {
+        let (digits, rest) = self.0.split_at_checked(length)?;
+        let mut number = 0;
+        for digit in digits {
+            number = number * 10 + i64::from(digit.is_ascii_digit().then(|| digit - b'0')?);
+        }
+        self.0 = rest;
+        Some(number)
+    }
+
+    fn literal(&mut self, byte: u8) -> Option<()> {
+        self.0 = self.0.strip_prefix(&[byte])?;
+        Some(())
+    }
+
+    /// Nanoseconds of `.123` or `,123`; 0 when there is no fraction.
+    fn fraction(&mut self) -> u32 {
+        let [b'.' | b',', digits @ ..] = self.0 else { return 0 };
+        let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if length == 0 {
+            return 0;
+        }
+        self.0 = &digits[length..];
+        (0..9).fold(0, |value, place| {
+            value * 10 + digits[..length].get(place).map_or(0, |digit| u32::from(digit - b'0'))
+        })
+    }
+
+    /// Seconds of `Z` or `+hh:mm`. Go takes up to 24 hours and up to 60 minutes.
+    fn offset(&mut self) -> Option<i32> {
+        if self.literal(b'Z').is_some() {
+            return Some(0);
+        }
+        let sign = match self.0.first()? {
+            b'+' => 1,
+            b'-' => -1,
+            _ => return None,
+        };
+        self.0 = &self.0[1..];
+        let hours = self.number(2).filter(|hours| *hours <= 24)?;
+        self.literal(b':')?;
+        let minutes = self.number(2).filter(|minutes| *minutes <= 60)?;
+        i32::try_from(sign * (hours * 60 + minutes) * 60).ok()
+    }
+}
+
+/// Reads a duration as Go's `time.ParseDuration`: nanoseconds, or `None` for a syntax error or more than 292 years.
+pub(super) fn parse_duration(text: &str) -> Option<i64> {
+    const LIMIT: u64 = 1 << 63;
+    let (negative, mut rest) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    if rest == "0" {
+        return Some(0);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut total = 0_u64;
+    while !rest.is_empty() {
+        let (whole, after_whole) = split_digits(rest);
+        let (fraction, after) = match after_whole.strip_prefix('.') {
+            Some(after_dot) => split_digits(after_dot),
+            None => ("", after_whole),
+        };
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let unit_length = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
+        let unit = unit_of(&after[..unit_length])?;
+        rest = &after[unit_length..];
+
+        let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };
+        let mut value = whole.checked_mul(unit).filter(|value| *value <= LIMIT)?;
+        let (digits, scale) = fraction_of(fraction);
+        value += (digits as f64 * (unit as f64 / scale)) as u64;
+        total = total.checked_add(value).filter(|total| *total <= LIMIT && value <= LIMIT)?;
+    }
+    if negative { Some((total as i64).wrapping_neg()) } else { i64::try_from(total).ok() }
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
+}
+
+/// The digits of a fraction and the power of ten to divide them by; digits that no longer fit are dropped.
+fn fraction_of(digits: &str) -> (u64, f64) {
+    let (mut value, mut scale) = (0_u64, 1.0);
+    for digit in digits.bytes().map(|byte| u64::from(byte - b'0')) {
+        let next = value.checked_mul(10).and_then(|shifted| shifted.checked_add(digit));
+        let Some(next) = next.filter(|next| value <= (i64::MAX / 10) as u64 && *next <= 1 << 63) else {
+            break;
+        };
+        (value, scale) = (next, scale * 10.0);
+    }
+    (value, scale)
+}
+
+fn unit_of(name: &str) -> Option<u64> {
+    Some(match name {
+        "ns" => 1,
+        // The micro sign and the Greek letter.
+        "us" | "µs" | "μs" => 1000,
+        "ms" => 1_000_000,
+        "s" => SECOND.unsigned_abs(),
+        "m" => MINUTE.unsigned_abs(),
+        "h" => HOUR.unsigned_abs(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;
