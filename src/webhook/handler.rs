@@ -301,7 +301,7 @@ fn come_back(status: StatusCode, text: &str) -> Answered {
     let mut response = plain(status, text);
     let micros =
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.subsec_micros());
-    let seconds = if micros % 2 == 0 { "1" } else { "2" };
+    let seconds = if micros.is_multiple_of(2) { "1" } else { "2" };
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
     response
 }

@@ -136,3 +136,22 @@ fn a_null_is_a_missing_key() {
     let request = parse(body.as_bytes(), &memory).unwrap().request;
     assert_eq!((request.name, request.dry_run), ("", false));
 }
+
+#[test]
+fn an_object_may_be_as_deep_as_the_api_server_takes_it() {
+    let body = |levels: usize| {
+        let object = format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let members = format!(r#""uid":"u","operation":"CREATE","object":{object}"#);
+        format!(r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{{members}}}}}"#)
+    };
+    let memory = Bump::new();
+    for levels in [127, 129, 1000, 10_000] {
+        let body = body(levels);
+        assert!(parse(body.as_bytes(), &memory).is_ok(), "{levels}");
+    }
+    for levels in [10_001, 1_000_000] {
+        let body = body(levels);
+        let refusal = parse(body.as_bytes(), &memory).unwrap_err();
+        assert_eq!(refusal.uid, Some("u"), "{levels}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The webhook server over real TLS connections.
+
+mod certificates;
+mod client;
+mod connections;
+mod corpus;
+mod drain;
+mod http;
+mod reviews;
+mod server;
