@@ -7,7 +7,10 @@
 // The struct that `KubeSchema` generates for each schema repeats the `pub` of the type inside a function.
 #[allow(unreachable_pub)]
 pub mod api;
+pub mod diagnostic;
 pub mod engine;
+
+pub mod source;
 pub mod webhook;
 
 pub mod admin;

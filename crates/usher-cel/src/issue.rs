@@ -87,10 +87,6 @@ impl Collector {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.issues.is_empty()
-    }
-
     pub(crate) fn is_full(&self) -> bool {
         self.issues.len() >= Issues::LIMIT
     }

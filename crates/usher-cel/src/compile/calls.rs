@@ -66,10 +66,14 @@ impl Lower<'_> {
         span: Span,
     ) -> NodeId {
         let mut all = vec![target];
+        // What is formatted may be of any types (cel-go's `HomogeneousAggregateLiteralExemptFunctions`).
+        let formats = u32::from(function == "format");
+        self.mixed_literals += formats;
         for arg in args {
             let arg = self.expr(*arg);
             all.push(arg);
         }
+        self.mixed_literals -= formats;
         if let ("or" | "orValue", [target, other]) = (function, &all[..])
             && kind::assignable(self.ty(*target), Ty::Optional(&Ty::Dyn))
         {

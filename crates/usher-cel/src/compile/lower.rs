@@ -35,6 +35,7 @@ pub(super) fn lower(ast: &Ast, env: &Env) -> Result<Program, Issues> {
         types: Vec::with_capacity(ast.nodes().len()),
         scopes: Vec::new(),
         live_locals: 0,
+        mixed_literals: 0,
         locals: 0,
         reads: Reads::default(),
         issues: Vec::new(),
@@ -64,6 +65,8 @@ pub(super) struct Lower<'s> {
     /// Comprehension variables in scope, innermost last, with their locals.
     pub(super) scopes: Vec<(Box<str>, u32)>,
     live_locals: u32,
+    /// How many calls around the current node take literals of mixed types.
+    pub(super) mixed_literals: u32,
     locals: u32,
     reads: Reads,
     issues: Vec<Issue>,
@@ -470,6 +473,9 @@ impl<'s> Lower<'s> {
 
     /// Kubernetes refuses literals of mixed types.
     fn homogeneous(&mut self, elements: Vec<NodeId>) {
+        if self.mixed_literals > 0 {
+            return;
+        }
         let Some(first) = elements.first().map(|first| self.ty(*first)) else { return };
         if let Some(other) = elements.iter().find(|element| kind::disjoint(self.ty(**element), first)) {
             let message =

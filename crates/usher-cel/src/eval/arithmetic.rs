@@ -22,9 +22,6 @@ pub fn add<'a>(a: &Value<'a>, b: &Value<'a>, arena: &'a Arena, meter: &mut Meter
     };
     meter.charge(cost)?;
     match (a, b) {
-        (Value::Int(a), Value::Int(b)) => int(a.checked_add(*b)),
-        (Value::Uint(a), Value::Uint(b)) => uint(a.checked_add(*b)),
-        (Value::Double(a), Value::Double(b)) => Ok(Value::Double(a + b)),
         (Value::String(a), Value::String(b)) => Ok(Value::String(match (a.is_empty(), b.is_empty()) {
             (true, _) => b,
             (_, true) => a,
@@ -32,6 +29,19 @@ pub fn add<'a>(a: &Value<'a>, b: &Value<'a>, arena: &'a Arena, meter: &mut Meter
         })),
         (Value::Bytes(a), Value::Bytes(b)) => Ok(Value::Bytes(concat(a, b, arena)?)),
         (Value::List(a), Value::List(b)) => Ok(Value::List(concat(a, b, arena)?)),
+        _ => sum(a, b),
+    }
+}
+
+/// [`add`] of scalars, which allocates nothing and is not charged here.
+///
+/// # Errors
+/// Overflow, `no such overload`.
+pub(crate) fn sum<'a>(a: &Value<'a>, b: &Value<'a>) -> EvalResult<'a> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => int(a.checked_add(*b)),
+        (Value::Uint(a), Value::Uint(b)) => uint(a.checked_add(*b)),
+        (Value::Double(a), Value::Double(b)) => Ok(Value::Double(a + b)),
         (Value::Timestamp(time), Value::Duration(duration))
         | (Value::Duration(duration), Value::Timestamp(time)) => Ok(Value::Timestamp(time.add(*duration)?)),
         (Value::Duration(a), Value::Duration(b)) => duration(a.checked_add(*b)),

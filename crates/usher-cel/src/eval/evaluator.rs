@@ -65,14 +65,17 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     /// The value of a node; an error is given the node's place unless it has one.
     #[inline]
     pub(super) fn eval(&mut self, id: NodeId) -> EvalResult<'a> {
-        let result = self.eval_node(id);
+        // In place, so that the value is written once, where the caller wants it.
+        let mut result = self.eval_node(id);
+        if let Err(error) = &mut result
+            && error.span.is_none()
+        {
+            error.span = Some(self.program.span(id));
+        }
         if self.trace.is_some() {
             self.record(id, &result);
         }
-        match result {
-            Err(error) if error.span.is_none() => Err(error.at(self.program.span(id))),
-            result => result,
-        }
+        result
     }
 
     fn eval_node(&mut self, id: NodeId) -> EvalResult<'a> {
@@ -113,8 +116,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             },
             Node::Equal { left, right, negated } => {
                 let (left, right) = (self.eval(*left)?, self.eval(*right)?);
-                self.meter.charge(traversal_cost(actual_size(&left).min(actual_size(&right))))?;
-                Ok(Value::Bool(equal(&left, &right) != *negated))
+                Ok(Value::Bool(self.equal(&left, &right)? != *negated))
             }
             Node::Compare { comparison, left, right } => self.compare(*comparison, *left, *right),
             Node::In { item, container } => self.membership(*item, *container),
@@ -149,6 +151,37 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         }
     }
 
+    /// The base of a path, without the detour through the general case for the two kinds of names.
+    #[inline]
+    pub(super) fn eval_base(&mut self, id: NodeId) -> EvalResult<'a> {
+        match self.program.node(id) {
+            Node::Local(local) if self.trace.is_none() => {
+                self.meter.charge(1)?;
+                Ok(self.locals[*local as usize])
+            }
+            Node::Variable(slot) if self.trace.is_none() => {
+                self.meter.charge(1)?;
+                self.activation.variable(*slot, self.meter)
+            }
+            // Selecting from anything but a name makes an attribute of its own in cel-go, which costs one.
+            Node::Local(_) | Node::Variable(_) => self.eval(id),
+            _ => {
+                self.meter.charge(1)?;
+                self.eval(id)
+            }
+        }
+    }
+
+    #[inline]
+    fn equal(&mut self, left: &Value<'a>, right: &Value<'a>) -> Result<bool, Box<EvalError>> {
+        if let (Value::Bool(left), Value::Bool(right)) = (left, right) {
+            self.meter.charge(1)?;
+            return Ok(left == right);
+        }
+        self.meter.charge(traversal_cost(actual_size(left).min(actual_size(right))))?;
+        Ok(equal(left, right))
+    }
+
     #[inline]
     pub(super) fn set_local(&mut self, local: u32, value: Value<'a>) {
         self.locals[local as usize] = value;
@@ -174,6 +207,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         first_error.map_or(Ok(Value::Bool(!decisive)), Err)
     }
 
+    #[inline(never)]
     fn compare(&mut self, comparison: Comparison, left: NodeId, right: NodeId) -> EvalResult<'a> {
         let (left, right) = (self.eval(left)?, self.eval(right)?);
         let cost = match (&left, &right) {
@@ -200,6 +234,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         }))
     }
 
+    #[inline(never)]
     fn membership(&mut self, item: NodeId, container: NodeId) -> EvalResult<'a> {
         let (item, container) = (self.eval(item)?, self.eval(container)?);
         match container {
@@ -215,6 +250,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         }
     }
 
+    #[inline(never)]
     fn arithmetic(&mut self, operator: Arithmetic, left: NodeId, right: NodeId) -> EvalResult<'a> {
         let (left, right) = (self.eval(left)?, self.eval(right)?);
         if let Arithmetic::Add = operator {
@@ -230,6 +266,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         }
     }
 
+    #[inline(never)]
     fn optional_or(&mut self, target: NodeId, other: NodeId, value: bool) -> EvalResult<'a> {
         let optional = self.eval(target)?;
         self.meter.charge(1)?;
@@ -247,6 +284,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         }
     }
 
+    #[inline(never)]
     fn call(&mut self, callee: &'a Callee) -> EvalResult<'a> {
         let count = callee.args.len();
         let mut inline = [Value::Null; INLINE_ARGS];
@@ -273,6 +311,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         (overload.call)(&mut call, args)
     }
 
+    #[inline(never)]
     fn list(&mut self, elements: &[Element]) -> EvalResult<'a> {
         let mut list = self.arena.list(elements.len())?;
         for element in elements {
@@ -288,6 +327,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         Ok(Value::List(list.finish()))
     }
 
+    #[inline(never)]
     fn map(&mut self, elements: &[MapElement]) -> EvalResult<'a> {
         let mut entries = self.arena.list(elements.len())?;
         for element in elements {
@@ -308,6 +348,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         Ok(Value::Map(Map::new(entries.finish(), self.arena)?))
     }
 
+    #[inline(never)]
     fn structure(&mut self, type_name: &'a str, elements: &'a [StructElement]) -> EvalResult<'a> {
         let mut fields = self.arena.list::<(&'a str, Value<'a>)>(elements.len())?;
         for element in elements {

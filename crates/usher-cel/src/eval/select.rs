@@ -3,16 +3,17 @@
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::evaluator::Evaluator;
 use super::value::Value;
-use crate::compile::{Node, Path, Step};
+use crate::ast::Span;
+use crate::compile::{Path, Step};
 
 /// Walks a path. After the first optional step, or from an optional base, absence is a value: the result is an optional.
+#[inline(never)]
 pub(super) fn path<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
-    let (value, optional) = start(evaluator, path)?;
+    let (value, mut optional) = start(evaluator, path)?;
     let Some(mut value) = value else { return Ok(Value::Optional(None)) };
-    let mut optional = optional;
     for step in &path.steps {
         optional |= step.is_optional();
-        match take(evaluator, value, step, optional)? {
+        match take(evaluator, &value, step, optional)? {
             Some(next) => value = next,
             None => return Ok(Value::Optional(None)),
         }
@@ -24,13 +25,14 @@ pub(super) fn path<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) ->
 }
 
 /// `has(path)`: whether the last step leads anywhere; a step before it that leads nowhere is an error.
+#[inline(never)]
 pub(super) fn has<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
     let (value, mut optional) = start(evaluator, path)?;
     let Some(mut value) = value else { return Ok(Value::Bool(false)) };
     let Some((tested, steps)) = path.steps.split_last() else { return Ok(Value::Bool(true)) };
     for step in steps {
         optional |= step.is_optional();
-        match take(evaluator, value, step, optional)? {
+        match take(evaluator, &value, step, optional)? {
             Some(next) => value = next,
             None => return Ok(Value::Bool(false)),
         }
@@ -46,15 +48,12 @@ pub(super) fn has<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> 
 }
 
 /// The base's value, `None` when it is an empty optional, and whether it was an optional.
+#[inline]
 fn start<'a>(
     evaluator: &mut Evaluator<'_, '_, 'a>,
     path: &'a Path,
 ) -> Result<(Option<Value<'a>>, bool), Box<EvalError>> {
-    let base = evaluator.eval(path.base)?;
-    // Selecting from anything but a name makes an attribute of its own in cel-go, which costs one.
-    if !matches!(evaluator.program.node(path.base), Node::Variable(_) | Node::Local(_)) {
-        evaluator.meter.charge(1)?;
-    }
+    let base = evaluator.eval_base(path.base)?;
     Ok(match base {
         Value::Optional(held) => (held.copied(), true),
         value => (Some(value), false),
@@ -64,37 +63,51 @@ fn start<'a>(
 #[inline]
 fn take<'a>(
     evaluator: &mut Evaluator<'_, '_, 'a>,
-    value: Value<'a>,
+    value: &Value<'a>,
     step: &'a Step,
     optional: bool,
 ) -> Result<Option<Value<'a>>, Box<EvalError>> {
     match step {
         Step::Field { name, span, .. } => {
-            evaluator.meter.charge(1)?;
-            let found = match value {
-                Value::Map(map) => map.field(name).copied(),
-                Value::Object(object) => object.field(name),
-                // cel-go looks an absent field up in anything and finds nothing.
-                _ if optional => None,
-                Value::List(_) => {
-                    return Err(EvalError::new(
-                        ErrorKind::NoSuchOverload,
-                        "unsupported index type 'string' in list",
-                    )
-                    .at(*span));
-                }
-                _ => None,
-            };
-            match found {
-                None if !optional => Err(EvalError::no_such_key(name).at(*span)),
-                found => Ok(found),
+            if let Value::Map(map) = value
+                && let Some(found) = map.field(name)
+            {
+                evaluator.meter.charge(1)?;
+                return Ok(Some(*found));
             }
+            absent(value, name, *span, optional)
         }
         Step::Index { index, span, .. } => {
             let index = evaluator.eval(*index)?;
             evaluator.meter.charge(1)?;
-            look_up(&value, &index, optional).map_err(|error| error.at(*span))
+            look_up(value, &index, optional).map_err(|error| error.at(*span))
         }
+    }
+}
+
+/// A field of anything but a map that has it.
+#[cold]
+#[inline(never)]
+fn absent<'a>(
+    value: &Value<'a>,
+    name: &str,
+    span: Span,
+    optional: bool,
+) -> Result<Option<Value<'a>>, Box<EvalError>> {
+    let found = match value {
+        Value::Object(object) => object.field(name),
+        // cel-go looks an absent field up in anything and finds nothing.
+        _ if optional => None,
+        Value::List(_) => {
+            return Err(
+                EvalError::new(ErrorKind::NoSuchOverload, "unsupported index type 'string' in list").at(span)
+            );
+        }
+        _ => None,
+    };
+    match found {
+        None if !optional => Err(EvalError::no_such_key(name).at(span)),
+        found => Ok(found),
     }
 }
 

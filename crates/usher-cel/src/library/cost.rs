@@ -2,6 +2,8 @@
 //!
 //! The arithmetic is in doubles and rounds up, as upstream's: with whole numbers some sizes would cost one unit less.
 
+use crate::eval::{EvalError, Meter, Value};
+
 /// Looking once at each code point of a string; cel-go `common.StringTraversalCostFactor`.
 const TRAVERSAL: f64 = 0.1;
 /// One code point of a regular expression; cel-go `common.RegexStringLengthCostFactor`.
@@ -34,6 +36,32 @@ pub(super) fn selector(size: usize) -> u64 {
     const REQUIREMENTS_PER_SIZE: f64 = 0.5;
     let requirements = units(size as f64 * REQUIREMENTS_PER_SIZE).saturating_mul(REQUIREMENT);
     LIST.saturating_add(traversal(size)).saturating_add(requirements)
+}
+
+/// A walk through a value: a tenth per byte of each string and bytes, rounded down, 1 per other scalar, nothing for the lists and maps
+/// themselves. apiserver `traversalCost`.
+///
+/// # Errors
+/// When time is up: the walk is as long as the value.
+pub(super) fn values(value: &Value<'_>, meter: &mut Meter<'_>) -> Result<u64, Box<EvalError>> {
+    let scalar = |value: &Value<'_>| match value {
+        Value::String(text) => (text.len() as f64 * TRAVERSAL) as u64,
+        Value::Bytes(bytes) => (bytes.len() as f64 * TRAVERSAL) as u64,
+        _ => 1,
+    };
+    let mut pending: Vec<Value<'_>> = vec![*value];
+    let mut cost = 0_u64;
+    while let Some(value) = pending.pop() {
+        meter.tick()?;
+        match value {
+            Value::List(items) => pending.extend_from_slice(items),
+            Value::Map(map) => {
+                pending.extend(map.entries().iter().flat_map(|entry| [entry.key, entry.value]))
+            }
+            other => cost = cost.saturating_add(scalar(&other)),
+        }
+    }
+    Ok(cost)
 }
 
 fn units(cost: f64) -> u64 {

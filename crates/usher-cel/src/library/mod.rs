@@ -9,17 +9,30 @@ mod address;
 mod cidr;
 mod convert;
 mod cost;
+mod decimal;
+mod format;
 mod ip;
 mod jsonpatch;
+mod k8s_lists;
+mod lists;
 mod names;
+mod net_url;
 mod number;
+mod optional;
 mod overload;
+mod quantity;
+mod quantity_text;
 mod quote;
+mod re2;
 mod semver;
 mod sets;
+mod standard;
+mod string_format;
+mod strings;
 #[cfg(test)]
 mod testing;
 mod time;
+mod urls;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -31,11 +44,19 @@ const TABLES: &[&[Overload]] = &[
     authorizer::OVERLOADS,
     cidr::OVERLOADS,
     convert::OVERLOADS,
+    format::OVERLOADS,
     ip::OVERLOADS,
     jsonpatch::OVERLOADS,
+    quantity::OVERLOADS,
     semver::OVERLOADS,
     sets::OVERLOADS,
+    standard::OVERLOADS,
     time::OVERLOADS,
+    strings::OVERLOADS,
+    lists::OVERLOADS,
+    k8s_lists::OVERLOADS,
+    optional::OVERLOADS,
+    urls::OVERLOADS,
 ];
 
 /// All overloads of a function in one form, or `None` when there is no such function.

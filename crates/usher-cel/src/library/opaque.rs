@@ -5,7 +5,10 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::authorizer::{Answer, Authorizer, Check};
+use super::format::Format;
+use super::quantity::Quantity;
 use super::semver::Semver;
+use super::urls::Url;
 use crate::eval::{Arena, EvalResult, Value};
 
 /// The closed set of library types. Everything in here is `Copy` and borrows from the arena or the input: the arena runs no
@@ -17,7 +20,10 @@ pub enum OpaqueValue<'a> {
     GroupCheck(Check<'a>),
     ResourceCheck(Check<'a>),
     Decision(Answer<'a>),
+    Quantity(Quantity<'a>),
     Semver(Semver<'a>),
+    Format(Format),
+    Url(Url<'a>),
     Ip(IpAddr),
     Cidr(IpNet),
 }
@@ -36,7 +42,10 @@ impl<'a> OpaqueValue<'a> {
             Self::GroupCheck(_) => "kubernetes.authorization.GroupCheck",
             Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
             Self::Decision(_) => "kubernetes.authorization.Decision",
+            Self::Quantity(_) => "kubernetes.Quantity",
             Self::Semver(_) => "kubernetes.Semver",
+            Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Url(_) => "kubernetes.URL",
             Self::Ip(_) => "net.IP",
             Self::Cidr(_) => "net.CIDR",
         }
@@ -47,7 +56,10 @@ impl<'a> OpaqueValue<'a> {
         match (self, other) {
             (Self::Ip(a), OpaqueValue::Ip(b)) => a == b,
             (Self::Cidr(a), OpaqueValue::Cidr(b)) => a == b,
+            (Self::Quantity(a), OpaqueValue::Quantity(b)) => a.compare(b).is_eq(),
             (Self::Semver(a), OpaqueValue::Semver(b)) => a.compare(b).is_eq(),
+            (Self::Format(a), OpaqueValue::Format(b)) => a == b,
+            (Self::Url(a), OpaqueValue::Url(b)) => a.canonical == b.canonical,
             _ => false,
         }
     }

@@ -15,13 +15,17 @@ impl Place {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Builder {
     nodes: Vec<Node>,
     copied: usize,
 }
 
 impl Builder {
+    pub(super) fn with_capacity(nodes: usize) -> Self {
+        Self { nodes: Vec::with_capacity(nodes), copied: 0 }
+    }
+
     pub(super) fn into_nodes(self) -> Vec<Node> {
         self.nodes
     }

@@ -265,12 +265,16 @@ impl Parser<'_> {
         Ok(operand)
     }
 
-    /// A call of an operator.
+    /// A call of an operator, which has operands.
     pub(super) fn call(&mut self, function: &str, caret: u32, args: &[Operand], height: u32) -> Operand {
-        let span =
-            args.iter().fold(Span::new(caret as usize, caret as usize + 1), |span, arg| span.to(arg.span));
-        let first = args.iter().map(|arg| arg.first).min().unwrap_or_else(|| self.builder.next_id());
-        let id = self.builder.call(Place { span, caret }, function, args.iter().map(|arg| arg.id).collect());
+        let (mut span, mut first) = (Span { start: caret, end: caret + 1 }, self.builder.next_id());
+        let mut ids = Vec::with_capacity(args.len());
+        for arg in args {
+            span = span.to(arg.span);
+            first = first.min(arg.first);
+            ids.push(arg.id);
+        }
+        let id = self.builder.call(Place { span, caret }, function, ids);
         Operand { id, first, span, height }
     }
 

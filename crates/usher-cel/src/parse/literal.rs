@@ -74,7 +74,10 @@ impl Unescape<'_, '_> {
     fn run(&mut self, body: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(body.len());
         let mut at = 0;
-        while let Some(backslash) = body[at..].find('\\').map(|found| at + found) {
+        // Once no more issues are kept, the value does not matter either.
+        while !self.issues.is_full()
+            && let Some(backslash) = body[at..].find('\\').map(|found| at + found)
+        {
             out.extend_from_slice(&normalize_newlines(&body[at..backslash]));
             at = self.escape(body, backslash, &mut out);
         }

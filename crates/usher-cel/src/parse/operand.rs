@@ -2,30 +2,9 @@
 
 use super::builder::Place;
 use super::literal;
-use super::parser::{Operand, Parsed, Parser};
+use super::parser::{Failure, Operand, Parsed, Parser};
 use super::token::{Kind, Token};
 use crate::ast::{Expr, ExprId, Literal, Span, operators};
-
-/// Names that are kept for the language. They may name fields and methods. As in cel-go.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 impl Parser<'_> {
     /// Parses an operand with the signs before it.
@@ -106,7 +85,7 @@ impl Parser<'_> {
             Kind::In | Kind::True | Kind::False | Kind::Null => {
                 Some(format!("`{word}` is reserved: write it in backquotes, `{word}`, or as a string in [ ]"))
             }
-            Kind::String | Kind::Int => Some(format!("use an index: […{word}…]").replace('…', "")),
+            Kind::String | Kind::Int => Some(format!("use an index: [{word}]")),
             _ => None,
         };
         Err(self.expected(&format!("a field name after {after}"), token, help))
@@ -149,7 +128,7 @@ impl Parser<'_> {
         self.advance();
         let text = name.span.text(self.source);
         let span = first.span.to(name.span);
-        if RESERVED.contains(&text) {
+        if is_reserved(text) {
             let help = "use it as a field only, or choose another name".to_owned();
             let id = self.refused(span, format!("reserved identifier: {text}"), Some(help));
             if self.peek().kind == Kind::LeftParen {
@@ -157,8 +136,13 @@ impl Parser<'_> {
             }
             return Ok(leaf(id, span));
         }
-        let absolute = if dot.is_some() { format!(".{text}") } else { String::new() };
-        let full = if dot.is_some() { absolute.as_str() } else { text };
+        let absolute;
+        let full = if dot.is_some() {
+            absolute = format!(".{text}");
+            &absolute
+        } else {
+            text
+        };
         if self.peek().kind == Kind::LeftParen {
             return self.call_arguments(None, span, name, full);
         }
@@ -224,7 +208,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn no_operand(&mut self, token: Token) -> super::parser::Failure {
+    fn no_operand(&mut self, token: Token) -> Failure {
         let help = match token.kind {
             Kind::Not => Some("`!` cannot stand here: use parentheses, -(!a)"),
             Kind::Minus => Some("`-` cannot stand here: use parentheses, !(-a)"),
@@ -240,6 +224,29 @@ impl Parser<'_> {
 
 pub(super) fn leaf(id: ExprId, span: Span) -> Operand {
     Operand { id, first: id, span, height: 0 }
+}
+
+/// Names that are kept for the language. They may name fields and methods. As in cel-go.
+fn is_reserved(name: &str) -> bool {
+    matches!(
+        name,
+        "as" | "break"
+            | "const"
+            | "continue"
+            | "else"
+            | "for"
+            | "function"
+            | "if"
+            | "import"
+            | "let"
+            | "loop"
+            | "package"
+            | "namespace"
+            | "return"
+            | "var"
+            | "void"
+            | "while"
+    )
 }
 
 /// The text of a name without backquotes.

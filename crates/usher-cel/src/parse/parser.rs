@@ -58,7 +58,8 @@ impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str, tokens: Vec<Token>, issues: Collector) -> Self {
         Self {
             source,
-            builder: Builder::default(),
+            // Macros add some nodes; blanks aside, the rest has about one for two tokens.
+            builder: Builder::with_capacity(tokens.len() / 2),
             issues,
             operands: Vec::new(),
             operators: Vec::new(),
@@ -75,15 +76,13 @@ impl<'s> Parser<'s> {
             let rest = self.peek();
             if rest.kind == Kind::End { Ok(root) } else { Err(self.unexpected_rest(rest)) }
         });
-        if let Some(issues) = self.issues.finish(self.source) {
-            return Err(issues);
-        }
-        match root {
-            Ok(root) => {
+        match (root, self.issues.finish(self.source)) {
+            (Ok(root), None) => {
                 Ok(Ast { source: self.source.into(), nodes: self.builder.into_nodes(), root: root.id })
             }
-            // Every failure is reported when it is made.
-            Err(_) => Err(Issues::new(self.source, Vec::new())),
+            (_, Some(issues)) => Err(issues),
+            // Every failure is reported where it is made.
+            (Err(_), None) => Err(Issues::new(self.source, Vec::new())),
         }
     }
 
@@ -92,13 +91,18 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn peek_ahead(&self, ahead: usize) -> Token {
-        // The last token is the end.
-        self.tokens[(self.next + ahead).min(self.tokens.len() - 1)]
+        match self.tokens.get(self.next + ahead) {
+            Some(token) => *token,
+            // The last token is the end.
+            None => self.tokens[self.tokens.len() - 1],
+        }
     }
 
     pub(super) fn advance(&mut self) -> Token {
         let token = self.peek();
-        self.next = (self.next + 1).min(self.tokens.len() - 1);
+        if token.kind != Kind::End {
+            self.next += 1;
+        }
         token
     }
 

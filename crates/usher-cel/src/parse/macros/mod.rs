@@ -39,7 +39,9 @@ type Expanded = Result<ExprId, Refusal>;
 
 /// Makes the nodes that the call stands for; `None` when it is no macro.
 pub(super) fn expand(builder: &mut Builder, call: &Call<'_>) -> Option<Expanded> {
-    let mut expansion = Expansion { builder, place: call.place, inner: Place::of(call.name) };
+    // cel-go points at the bracket of the call for all of them.
+    let inner = Place { span: call.name, caret: call.place.caret };
+    let mut expansion = Expansion { builder, place: call.place, inner };
     let Some(target) = call.target else {
         return match (call.function, call.args) {
             ("has", &[field]) => Some(expansion.has(field)),
@@ -51,7 +53,8 @@ pub(super) fn expand(builder: &mut Builder, call: &Call<'_>) -> Option<Expanded>
         ("all", &[var, var2, predicate]) => expansion.all(target, var, Some(var2), predicate),
         ("exists", &[var, predicate]) => expansion.exists(target, var, None, predicate),
         ("exists", &[var, var2, predicate]) => expansion.exists(target, var, Some(var2), predicate),
-        ("exists_one" | "existsOne", &[var, predicate]) => expansion.exists_one(target, var, None, predicate),
+        // Kubernetes' environment has no `existsOne` of one variable.
+        ("exists_one", &[var, predicate]) => expansion.exists_one(target, var, None, predicate),
         ("exists_one" | "existsOne", &[var, var2, predicate]) => {
             expansion.exists_one(target, var, Some(var2), predicate)
         }
@@ -116,7 +119,7 @@ impl Expansion<'_> {
     /// The name of a variable that must not hide the accumulator, by its old name.
     fn loop_variable(&self, arg: Operand, refusal: &str) -> Result<Box<str>, Refusal> {
         let name = self.variable(arg, refusal)?;
-        self.check_accumulator(arg, &name)?;
+        check_accumulator(arg, &name)?;
         Ok(name)
     }
 
@@ -131,21 +134,9 @@ impl Expansion<'_> {
                 help: "the variables for the key (or index) and for the value need two names",
             });
         }
-        self.check_accumulator(var, &name)?;
-        self.check_accumulator(var2, &name2)?;
+        check_accumulator(var, &name)?;
+        check_accumulator(var2, &name2)?;
         Ok((name, name2))
-    }
-
-    #[allow(clippy::unused_self, reason = "reads as its callers do")]
-    fn check_accumulator(&self, arg: Operand, name: &str) -> Result<(), Refusal> {
-        if name == operators::ACCUMULATOR || name == "__result__" {
-            return Err(Refusal {
-                span: arg.span,
-                message: "iteration variable overwrites accumulator variable".to_owned(),
-                help: "choose another name: `__result__` is kept for macros",
-            });
-        }
-        Ok(())
     }
 
     /// A leaf in the place of a variable's name, which is no expression of its own.
@@ -177,6 +168,17 @@ impl Expansion<'_> {
     fn fold(&mut self, fold: Comprehension) -> ExprId {
         self.builder.add(self.place, Expr::Comprehension(Box::new(fold)))
     }
+}
+
+fn check_accumulator(variable: Operand, name: &str) -> Result<(), Refusal> {
+    if name == operators::ACCUMULATOR || name == "__result__" {
+        return Err(Refusal {
+            span: variable.span,
+            message: "iteration variable overwrites accumulator variable".to_owned(),
+            help: "choose another name: `__result__` is kept for macros",
+        });
+    }
+    Ok(())
 }
 
 fn empty_list() -> Expr {

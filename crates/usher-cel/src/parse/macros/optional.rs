@@ -44,6 +44,7 @@ impl Expansion<'_> {
         let iter_range = self.list(Vec::new());
         let accu_init = self.builder.member_call(self.inner, "value", copy, Vec::new());
         let loop_condition = self.bool(false);
+        let loop_step = self.instead_of(var, Expr::Ident(name.clone()));
         let fold = Comprehension {
             iter_range,
             iter_var: super::UNUSED.into(),
@@ -51,7 +52,7 @@ impl Expansion<'_> {
             accu_var: name,
             accu_init,
             loop_condition,
-            loop_step: var.id,
+            loop_step,
             result: value.id,
         };
         let bound = self.builder.add(self.inner, Expr::Comprehension(Box::new(fold)));

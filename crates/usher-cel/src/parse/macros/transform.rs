@@ -59,8 +59,8 @@ impl Expansion<'_> {
         let accu_init = self.instead_of(vars[1], Expr::Map { entries: Vec::new() });
         let condition = self.bool(true);
         let accu = self.accumulator();
-        // The name of the first variable is the expression for the key.
-        let step = self.call(MAP_INSERT, vec![accu, vars[0].id, value.id]);
+        let key = self.instead_of(vars[0], Expr::Ident(iter_var.clone()));
+        let step = self.call(MAP_INSERT, vec![accu, key, value.id]);
         Ok(self.grow(range.id, (iter_var, Some(iter_var2)), accu_init, condition, filter, step))
     }
 

@@ -1,0 +1,182 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Code, Diagnostic, Place, ScalarStyle, SourceText, scalar};
+
+/// Where each field of one document stands in its file. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SourceMap {
+    source: SourceText,
+    root: Arc<Node>,
+}
+
+/// A value of the document with its place.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Bytes of the file: all of a scalar; of a list or mapping its first item.
+    pub span: Range<usize>,
+    /// What the value is.
+    pub kind: NodeKind,
+}
+
+/// The shape of a [`Node`].
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// A text, number, boolean or null, as it was written.
+    Scalar {
+        /// How it was written.
+        style: ScalarStyle,
+        /// Spaces before each line of a block.
+        indent: usize,
+        /// The text after escapes and folding.
+        text: Box<str>,
+    },
+    /// A list.
+    List(Vec<Arc<Node>>),
+    /// A mapping, in the order of the file.
+    Mapping(Vec<(Key, Arc<Node>)>),
+}
+
+/// A key of a mapping with its place.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// The key as JSON has it.
+    pub name: Box<str>,
+    /// Bytes of the file.
+    pub span: Range<usize>,
+}
+
+impl SourceMap {
+    /// The map of a document that was read from `source`.
+    pub fn new(source: SourceText, root: Arc<Node>) -> Self {
+        Self { source, root }
+    }
+
+    /// The file that the document is in.
+    pub fn source(&self) -> &SourceText {
+        &self.source
+    }
+
+    /// Where the value of a field stands. A field that is not there has the place of the nearest field around it.
+    pub fn place(&self, field: &str) -> Place {
+        self.source.place(self.find(field).0.value_span())
+    }
+
+    /// Where the key of a field stands; of an item of a list, the item.
+    pub fn key_place(&self, field: &str) -> Place {
+        self.source.place(self.find(field).0.key_span())
+    }
+
+    /// Where bytes of the decoded text of a field stand in the file. Where the way the text is written does not allow to
+    /// tell, the start of the text.
+    pub fn place_within(&self, field: &str, span: Range<usize>) -> Place {
+        self.source.place(self.span_within(field, span))
+    }
+
+    /// A finding with its place in the file, taken from its field and, inside an expression, from its characters.
+    #[must_use]
+    pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
+        if diagnostic.place.is_some() {
+            return diagnostic;
+        }
+        let span = match &diagnostic.text {
+            Some(text) => self.span_within(&diagnostic.field, text.span.clone()),
+            None => match self.find(&diagnostic.field) {
+                (found, true) if found.is_scalar() && diagnostic.code != Code::UnknownField => {
+                    found.value_span()
+                }
+                (found, _) => found.key_span(),
+            },
+        };
+        diagnostic.in_file(&self.source, span)
+    }
+
+    fn span_within(&self, field: &str, span: Range<usize>) -> Range<usize> {
+        let (found, exact) = self.find(field);
+        match &found.node.kind {
+            NodeKind::Scalar { style, indent, text } if exact => {
+                let raw = scalar::Raw {
+                    file: self.source.text(),
+                    span: &found.node.span,
+                    style: *style,
+                    indent: *indent,
+                };
+                scalar::locate(&raw, text, span)
+            }
+            _ => found.value_span(),
+        }
+    }
+
+    /// The node of a field, or the nearest node around it and `false`.
+    fn find(&self, field: &str) -> (Found<'_>, bool) {
+        let mut found = Found { key: None, node: &self.root };
+        for step in steps(field) {
+            let next = match (&found.node.kind, step) {
+                (NodeKind::Mapping(entries), Step::Key(name)) => entries
+                    .iter()
+                    .find(|(key, _)| *key.name == *name)
+                    .map(|(k, v)| Found { key: Some(k), node: v }),
+                (NodeKind::List(items), Step::Index(index)) => {
+                    items.get(index).map(|node| Found { key: None, node })
+                }
+                _ => None,
+            };
+            match next {
+                Some(next) => found = next,
+                None => return (found, false),
+            }
+        }
+        (found, true)
+    }
+}
+
+struct Found<'a> {
+    key: Option<&'a Key>,
+    node: &'a Node,
+}
+
+impl Found<'_> {
+    fn is_scalar(&self) -> bool {
+        matches!(self.node.kind, NodeKind::Scalar { .. })
+    }
+
+    fn value_span(&self) -> Range<usize> {
+        self.node.span.clone()
+    }
+
+    fn key_span(&self) -> Range<usize> {
+        self.key.map_or_else(|| self.value_span(), |key| key.span.clone())
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+/// The steps of a path such as `spec.routes[0].predicate` or `metadata.labels['app.kubernetes.io/name']`.
+fn steps(field: &str) -> impl Iterator<Item = Step<'_>> {
+    let mut rest = field;
+    std::iter::from_fn(move || {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some(quoted) = rest.strip_prefix("['") {
+            let (name, after) = quoted.split_once("']").unwrap_or((quoted, ""));
+            rest = after;
+            return Some(Step::Key(name));
+        }
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (index, after) = inner.split_once(']').unwrap_or((inner, ""));
+            rest = after;
+            // A path that no list has: the search ends at the list.
+            return Some(Step::Index(index.parse().unwrap_or(usize::MAX)));
+        }
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        rest = after;
+        Some(Step::Key(name))
+    })
+}

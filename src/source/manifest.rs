@@ -1,0 +1,158 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::change::Broken;
+use super::object::{Object, ObjectKey, decode};
+use super::yaml;
+use crate::diagnostic::{Code, Diagnostic, Node, NodeKind, SourceMap, SourceText};
+
+/// Largest file that is read: ten times what the API server takes in one request.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// Lists in lists that are opened.
+const MAX_LIST_DEPTH: usize = 4;
+
+/// One Kubernetes object of a file, not yet looked into.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What the object is called.
+    pub key: ObjectKey,
+    /// The whole object.
+    pub value: Value,
+    /// Where its fields stand.
+    pub map: SourceMap,
+}
+
+/// What one text holds.
+#[derive(Clone, Debug, Default)]
+pub struct Manifest {
+    /// Objects that can be used, in the order of the text.
+    pub objects: Vec<Object>,
+    /// Objects with a name that cannot be used.
+    pub broken: Vec<Broken>,
+    /// All findings, those of `broken` included.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a text of YAML or JSON documents: `---` between documents, comments, anchors, and lists of objects
+/// (`kind: List`). An object that is not of the right shape does not keep the others from being read.
+///
+/// # Errors
+///
+/// The text as a whole cannot be read: it is too large, not UTF-8, or not well-formed.
+pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnostic>> {
+    let mut manifest = Manifest::default();
+    for document in documents(name, bytes)? {
+        let document = match document {
+            Ok(document) => document,
+            Err(fault) => {
+                manifest.diagnostics.push(fault);
+                continue;
+            }
+        };
+        let key = document.key.clone();
+        match decode(document) {
+            Ok(object) => manifest.objects.push(object),
+            Err(diagnostics) => {
+                manifest.diagnostics.extend(diagnostics.iter().cloned());
+                manifest.broken.push(Broken { key, diagnostics });
+            }
+        }
+    }
+    Ok(manifest)
+}
+
+/// The objects of a text, lists opened; a document that is no object is a finding of its own.
+///
+/// # Errors
+///
+/// As [`read_manifest`].
+pub(super) fn documents(
+    name: &str,
+    bytes: &[u8],
+) -> Result<Vec<Result<Document, Diagnostic>>, Box<Diagnostic>> {
+    if bytes.len() > MAX_FILE_BYTES {
+        let message = format!("the file has {} bytes; at most {MAX_FILE_BYTES} are read", bytes.len());
+        let fault = Diagnostic::error(Code::FileTooLarge, message).in_file_named(name);
+        return Err(Box::new(fault.help("split it into several files")));
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let message = format!("the file is not UTF-8: byte {} has no meaning there", error.valid_up_to());
+            let fault = Diagnostic::error(Code::FileNotText, message).in_file_named(name);
+            return Err(Box::new(fault.help("store it as UTF-8")));
+        }
+    };
+    let source = SourceText::new(name, text);
+    let mut found = Vec::new();
+    for (value, node) in yaml::parse(&source)? {
+        open(&source, value, node, 0, &mut found);
+    }
+    Ok(found)
+}
+
+fn open(
+    source: &SourceText,
+    value: Value,
+    node: Arc<Node>,
+    depth: usize,
+    found: &mut Vec<Result<Document, Diagnostic>>,
+) {
+    let map = SourceMap::new(source.clone(), node.clone());
+    let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+        let lacking = if text("apiVersion").is_none() { "apiVersion" } else { "kind" };
+        let message = match value {
+            Value::Object(_) => format!("a Kubernetes object needs {lacking}"),
+            _ => format!("expected a Kubernetes object, found {}", super::schema::type_name(&value)),
+        };
+        found.push(Err(map.locate(Diagnostic::error(Code::NotAnObject, message).at(lacking))));
+        return;
+    };
+    if kind.ends_with("List") && depth < MAX_LIST_DEPTH {
+        let nodes = items(&node).map(|nodes| nodes.to_vec());
+        if let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), nodes) {
+            let pairs: Vec<_> = values.iter().cloned().zip(nodes).collect();
+            for (value, node) in pairs {
+                open(source, value, node, depth + 1, found);
+            }
+            return;
+        }
+    }
+    // A word such as `n` or `on` without quotes is no text.
+    for field in ["name", "namespace"] {
+        let given = value.get("metadata").and_then(|metadata| metadata.get(field));
+        if let Some(given) = given.filter(|given| !given.is_string() && !given.is_null()) {
+            found.push(Err(map.locate(super::schema::not_a_string(given, &format!("metadata.{field}")))));
+            return;
+        }
+    }
+    let metadata = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or("");
+    let name = metadata("/metadata/name");
+    if name.is_empty() {
+        let fault =
+            Diagnostic::error(Code::MissingName, format!("a {kind} needs metadata.name")).at("metadata.name");
+        found.push(Err(map.locate(fault)));
+        return;
+    }
+    let key = ObjectKey {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        namespace: metadata("/metadata/namespace").into(),
+        name: name.into(),
+    };
+    found.push(Ok(Document { key, value, map }));
+}
+
+/// The nodes of `items`.
+fn items(node: &Node) -> Option<&[Arc<Node>]> {
+    let NodeKind::Mapping(entries) = &node.kind else { return None };
+    match &entries.iter().find(|(key, _)| &*key.name == "items")?.1.kind {
+        NodeKind::List(items) => Some(items),
+        NodeKind::Scalar { .. } | NodeKind::Mapping(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::manifest::Document;
+use super::object_store::StoredObject;
+use super::schema::Schema;
+use crate::api::{
+    GROUP, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, RoutingRule, VERSION,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
+use crate::diagnostic::{Code, Diagnostic, SourceMap};
+
+/// Group of Kubernetes' own admission policies.
+const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
+
+/// An object that a source yields.
+#[derive(Clone, Debug)]
+pub enum Object {
+    /// A rule.
+    RoutingRule(Loaded<RoutingRule>),
+    /// A validating policy of Kubernetes.
+    ValidatingAdmissionPolicy(Loaded<ValidatingAdmissionPolicy>),
+    /// Its binding.
+    ValidatingAdmissionPolicyBinding(Loaded<ValidatingAdmissionPolicyBinding>),
+    /// A mutating policy of Kubernetes.
+    MutatingAdmissionPolicy(Loaded<MutatingAdmissionPolicy>),
+    /// Its binding.
+    MutatingAdmissionPolicyBinding(Loaded<MutatingAdmissionPolicyBinding>),
+    /// Any other object: a Namespace, a ConfigMap, whatever rules name as params.
+    Other(Arc<StoredObject>),
+}
+
+/// A typed object with where it was read.
+#[derive(Clone, Debug)]
+pub struct Loaded<T> {
+    /// The object.
+    pub object: Arc<T>,
+    /// What it is called.
+    pub key: ObjectKey,
+    /// Where its fields stand; `None` for an object that was not read from a file.
+    pub map: Option<SourceMap>,
+}
+
+/// What tells an object from all others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// API version, such as `apps/v1`.
+    pub api_version: Box<str>,
+    /// Kind, such as `Deployment`.
+    pub kind: Box<str>,
+    /// Namespace; empty for a cluster-scoped object.
+    pub namespace: Box<str>,
+    /// Name.
+    pub name: Box<str>,
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.kind)?;
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(&self.name)
+    }
+}
+
+impl Object {
+    /// What the object is called.
+    pub fn key(&self) -> &ObjectKey {
+        match self {
+            Self::RoutingRule(loaded) => &loaded.key,
+            Self::ValidatingAdmissionPolicy(loaded) => &loaded.key,
+            Self::ValidatingAdmissionPolicyBinding(loaded) => &loaded.key,
+            Self::MutatingAdmissionPolicy(loaded) => &loaded.key,
+            Self::MutatingAdmissionPolicyBinding(loaded) => &loaded.key,
+            Self::Other(stored) => stored.key(),
+        }
+    }
+}
+
+/// Turns a document into an object. Kinds that are read typed are compared with their schema first, so that every
+/// unknown field, wrong type and value out of bounds is found with its place.
+///
+/// # Errors
+///
+/// All findings of the document; it is not usable.
+pub fn decode(document: Document) -> Result<Object, Vec<Diagnostic>> {
+    let (group, version) =
+        document.key.api_version.rsplit_once('/').unwrap_or(("", &document.key.api_version));
+    match (group, &*document.key.kind) {
+        (GROUP, "RoutingRule") if version == VERSION => {
+            typed(document, &ROUTING_RULE).map(Object::RoutingRule)
+        }
+        (GROUP, _) => Err(vec![unknown_kind(&document)]),
+        (ADMISSION_GROUP, "ValidatingAdmissionPolicy") => {
+            typed(as_v1(document), &VALIDATING).map(Object::ValidatingAdmissionPolicy)
+        }
+        (ADMISSION_GROUP, "ValidatingAdmissionPolicyBinding") => {
+            typed(as_v1(document), &VALIDATING_BINDING).map(Object::ValidatingAdmissionPolicyBinding)
+        }
+        (ADMISSION_GROUP, "MutatingAdmissionPolicy") => {
+            typed(as_v1(document), &MUTATING).map(Object::MutatingAdmissionPolicy)
+        }
+        (ADMISSION_GROUP, "MutatingAdmissionPolicyBinding") => {
+            typed(as_v1(document), &MUTATING_BINDING).map(Object::MutatingAdmissionPolicyBinding)
+        }
+        _ => Ok(Object::Other(Arc::new(StoredObject::new(document.key, &document.value)))),
+    }
+}
+
+static ROUTING_RULE: LazyLock<Schema> = LazyLock::new(Schema::of_routing_rule);
+static VALIDATING: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingAdmissionPolicy>);
+static VALIDATING_BINDING: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingAdmissionPolicyBinding>);
+static MUTATING: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingAdmissionPolicy>);
+static MUTATING_BINDING: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingAdmissionPolicyBinding>);
+
+fn typed<T: DeserializeOwned>(document: Document, schema: &Schema) -> Result<Loaded<T>, Vec<Diagnostic>> {
+    let mut findings = schema.check(&document.value);
+    if findings.is_empty() {
+        match serde_json::from_value::<T>(document.value) {
+            Ok(object) => {
+                return Ok(Loaded { object: Arc::new(object), key: document.key, map: Some(document.map) });
+            }
+            Err(error) => findings.push(Diagnostic::error(Code::InvalidValue, error.to_string())),
+        }
+    }
+    Err(findings.into_iter().map(|finding| document.map.locate(finding)).collect())
+}
+
+/// The fields of v1beta1 and v1alpha1 are those of v1, and only v1 is known by its types.
+fn as_v1(mut document: Document) -> Document {
+    let v1 = format!("{ADMISSION_GROUP}/v1");
+    if let Some(version) = document.value.get_mut("apiVersion") {
+        *version = Value::String(v1.clone());
+    }
+    document.key.api_version = v1.into();
+    drop_nulls(&mut document.value);
+    document
+}
+
+/// For the built-in kinds null is the same as nothing.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.retain(|_, value| !value.is_null());
+            entries.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn unknown_kind(document: &Document) -> Diagnostic {
+    let (version, kind) = (&document.key.api_version, &document.key.kind);
+    let (field, message) = if &**kind == "RoutingRule" {
+        ("apiVersion", format!("the version {version} is not known"))
+    } else {
+        ("kind", format!("there is no kind {kind} in the group {GROUP}"))
+    };
+    let fault = Diagnostic::error(Code::UnknownKind, message).at(field);
+    document.map.locate(fault.help(format!("write apiVersion: {GROUP}/{VERSION} and kind: RoutingRule")))
+}
