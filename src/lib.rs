@@ -14,4 +14,5 @@ pub mod source;
 pub mod webhook;
 
 pub mod admin;
+pub mod cli;
 pub mod telemetry;

@@ -15,6 +15,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::activity::Moment;
 use super::connection::{self, Answer};
+use super::descriptors;
 use super::drain::{Drain, Stage};
 use super::metrics::{ConnectionMetrics, HandshakeResult};
 
@@ -54,6 +55,22 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
+    /// No more connections than the process has file descriptors for, with some kept for everything else: when they run out, not
+    /// even probes could be answered.
+    #[must_use]
+    pub fn within_descriptors(mut self) -> Self {
+        let affordable = descriptors::affordable(self.max_connections);
+        if affordable < self.max_connections {
+            tracing::warn!(
+                wanted = self.max_connections,
+                affordable,
+                "--max-connections is lowered to what the limit of open files (ulimit -n) allows"
+            );
+            self.max_connections = affordable;
+        }
+        self
+    }
+
     pub(super) fn allowed(&self, moment: Moment) -> Duration {
         match moment {
             Moment::Fresh | Moment::Head => self.head_timeout,

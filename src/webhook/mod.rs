@@ -13,6 +13,7 @@ mod args;
 
 mod activity;
 mod connection;
+mod descriptors;
 mod drain;
 mod listener;
 mod watched;

@@ -6,5 +6,6 @@ mod connections;
 mod corpus;
 mod drain;
 mod http;
+mod process;
 mod reviews;
 mod server;
