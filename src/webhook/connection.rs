@@ -78,10 +78,11 @@ where
 {
     let activity = Arc::new(Activity::new());
     let io = TokioIo::new(Watched::new(transport, Arc::clone(&activity)));
+    let mut closing = drain.clone();
+    let exchange = Arc::new(Exchange { answer, activity: Arc::clone(&activity), drain });
     let service = service_fn(|request| {
-        activity.enter(Moment::Answering);
-        let (answer, activity, drain) = (answer.clone(), Arc::clone(&activity), drain.clone());
-        async move { Ok::<_, Infallible>(answer_one(request, &answer, &activity, &drain).await) }
+        let exchange = Arc::clone(&exchange);
+        async move { Ok::<_, Infallible>(exchange.answer(request).await) }
     });
     let mut conn = pin!(
         http1::Builder::new()
@@ -90,7 +91,6 @@ where
             .serve_connection(io, service)
     );
     let mut sleep = pin!(sleep_until(Instant::now() + limits.head_timeout));
-    let mut closing = drain.clone();
     let mut is_closing = false;
     let mut end = ConnectionEnd::Closed;
     loop {
@@ -118,20 +118,26 @@ where
     }
 }
 
-async fn answer_one<A: Answer>(
-    request: Request<Incoming>,
-    answer: &A,
-    activity: &Activity,
-    drain: &Drain,
-) -> Response<A::Body> {
-    // A body of unknown length ends its connection, so that no disagreement about where it ended can smuggle a second request.
-    let chunked = request.headers().contains_key(TRANSFER_ENCODING);
-    let mut response = answer.answer(request).await;
-    if chunked || drain.has_begun() {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+/// What each request of a connection needs.
+struct Exchange<A> {
+    answer: A,
+    activity: Arc<Activity>,
+    drain: Drain,
+}
+
+impl<A: Answer> Exchange<A> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<A::Body> {
+        self.activity.enter(Moment::Answering);
+        // A body of unknown length ends its connection, so that no disagreement about where it ended can smuggle a second
+        // request.
+        let chunked = request.headers().contains_key(TRANSFER_ENCODING);
+        let mut response = self.answer.answer(request).await;
+        if chunked || self.drain.has_begun() {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.activity.enter(Moment::Idle);
+        response
     }
-    activity.enter(Moment::Idle);
-    response
 }
 
 /// Ready with the moment that took too long. The timer is only touched when the deadline came nearer or the timer went off, so

@@ -6,6 +6,7 @@ mod connections;
 mod corpus;
 mod drain;
 mod http;
+mod logs;
 mod process;
 mod reviews;
 mod server;

@@ -155,3 +155,22 @@ fn an_object_may_be_as_deep_as_the_api_server_takes_it() {
         assert_eq!(refusal.uid, Some("u"), "{levels}");
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_damage_makes_up_a_uid_or_panics(at in 0..FULL.len(), len in 0..8_usize, bytes in proptest::collection::vec(0..=255_u8, 0..4)) {
+        let mut body = FULL.as_bytes().to_vec();
+        let end = (at + len).min(body.len());
+        body.splice(at..end, bytes);
+        let memory = Bump::new();
+        let uid = match parse(&body, &memory) {
+            Ok(review) => Some(review.request.uid),
+            Err(refusal) => refusal.uid,
+        };
+        let uid_range = FULL.find("705ab4f5").map(|start| start..start + 8).unwrap();
+        // Damage behind the uid leaves it as it was.
+        if at > uid_range.end {
+            proptest::prop_assert!(uid == Some("705ab4f5") || uid.is_none(), "{uid:?}");
+        }
+    }
+}
