@@ -9,7 +9,7 @@
 pub mod api;
 pub mod diagnostic;
 pub mod engine;
-
+pub mod rules;
 pub mod source;
 pub mod webhook;
 

@@ -3,4 +3,5 @@
 // The lint's exception for tests does not reach the functions that tests share.
 #![allow(clippy::unwrap_used)]
 
+mod architecture;
 mod webhook;

@@ -12,7 +12,7 @@ use http::header::CONTENT_TYPE;
 use prometheus::Registry;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use usher::engine::{Decision, Protected, Query, Request, RuleIndex, RuleSet, decide};
+use usher::engine::{Decision, Query, Request, RuleSet, decide};
 use usher::telemetry::Gate;
 use usher::webhook::tls::{CertResolver, acceptor, self_signed};
 use usher::webhook::{
@@ -21,6 +21,7 @@ use usher::webhook::{
 };
 
 use crate::client::Client;
+use crate::rules;
 
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
@@ -35,9 +36,14 @@ pub(crate) struct Contestant {
 
 /// The no-op first: the others are measured by it.
 pub(crate) fn all(directory: &Path) -> Vec<Contestant> {
+    let serving = |name, goal, rules| Contestant::start(name, goal, directory, webhook(Rules(rules)));
     vec![
         Contestant::start("axum + TLS no-op, same accept loop", None, directory, noop()),
-        Contestant::start("no candidate rule", Some(1.8), directory, webhook(Rules(rule_set()))),
+        serving("no candidate rule", Some(1.8), rules::not_matching()),
+        serving("one containers.all rule", Some(3.2), rules::containers()),
+        serving("1,000 rules, 5 match", Some(6.0), rules::thousand()),
+        serving("10 rules, guarded by namespace", None, rules::guarded(10)),
+        serving("10,000 rules, guarded by namespace", None, rules::guarded(10_000)),
     ]
 }
 
@@ -49,10 +55,6 @@ fn noop() -> Routed {
         ([(CONTENT_TYPE, "application/json")], ANSWER)
     };
     Routed(Router::new().route("/validate", post(answer)))
-}
-
-fn rule_set() -> RuleSet {
-    RuleIndex::new(Protected::new("usher-system")).snapshot()
 }
 
 /// What `serve` does with a request, without its changing rules.

@@ -36,6 +36,11 @@ codes! {
     DuplicateKey "U0005" "A mapping has the same key twice.",
     YamlTooLarge "U0006" "A document is nested too deeply or grows too large through aliases.",
     YamlUnsupported "U0007" "YAML that has no equivalent in JSON, such as a custom tag.",
+    CelSyntax "U0101" "An expression is not well-formed CEL.",
+    CelInvalid "U0102" "An expression names something that does not exist, or uses it as what it is not.",
+    CelResultType "U0103" "An expression gives a value of another type than the field needs.",
+    UnknownVariable "U0104" "An expression reads a variable that the rule does not have.",
+    VariableOrder "U0105" "A variable is read before it is declared.",
     NotAnObject "U0201" "A document is not a Kubernetes object: it lacks apiVersion or kind.",
     MissingName "U0202" "An object has no metadata.name.",
     UnknownField "U0203" "A field that the kind does not have.",
@@ -46,6 +51,14 @@ codes! {
     UnknownKind "U0208" "A kind or version of usher.dev that does not exist.",
     DuplicateObject "U0209" "The same object is defined more than once.",
     DuplicateItem "U0210" "A list that is keyed by name has the same name twice.",
+    HandlerCount "U0301" "A route has no handler, or more than one; or a handler has no way to act, or more than one.",
+    NotYet "U0302" "A feature that this version does not have yet.",
+    NoEffect "U0303" "A rule, a mode or a part of a match that can never have an effect.",
+    PatchInvalid "U0304" "A literal JSON Patch that the API server would refuse.",
+    UnknownParamKind "U0305" "The kind of the parameter objects is not known.",
+    NeverIntercepted "U0306" "A rule names what is never intercepted.",
+    MatchesEverything "U0307" "A rule looks at every request of the API server.",
+    TestFailed "U0308" "A rule does not pass one of its own tests.",
 }
 
 impl fmt::Display for Code {

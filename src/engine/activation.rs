@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use usher_cel::document::{self, Options};
-use usher_cel::eval::{Activation, Arena, EvalError, EvalResult, Meter, Opaque, Value};
+use usher_cel::eval::{Activation, Arena, Entry, EvalError, EvalResult, Map, Meter, Opaque, Value};
 use usher_cel::library::authorizer::{Authorize, Authorizer, Check};
 use usher_cel::library::opaque::OpaqueValue;
 
@@ -90,10 +90,10 @@ impl<'a, 'r> RuleActivation<'a, 'r> {
         entries.extend(map.entries())?;
         for (key, value) in [("object", self.object()?), ("oldObject", self.documents.old_object()?)] {
             if !matches!(value, Value::Null) {
-                entries.push(usher_cel::eval::Entry { key: Value::String(key), value })?;
+                entries.push(Entry { key: Value::String(key), value })?;
             }
         }
-        Ok(Value::Map(usher_cel::eval::Map::new(entries.finish(), self.arena)?))
+        Ok(Value::Map(Map::new(entries.finish(), self.arena)?))
     }
 
     fn params(&self) -> EvalResult<'a> {
@@ -123,7 +123,7 @@ impl<'a, 'r> RuleActivation<'a, 'r> {
             return Err(EvalError::invalid("undeclared variable"));
         };
         let mut meter = Meter::with_interrupt(PER_CALL, self.query.interrupt);
-        let result = variable.expression.evaluate(self, self.arena, &mut meter).map_err(|mut error| {
+        let result = variable.expression.evaluate(self, self.arena, &mut meter, None).map_err(|mut error| {
             error.message =
                 format!("composited variable {:?} fails to evaluate: {}", variable.name, error.message);
             // The place is in another text than the reader's.
@@ -139,8 +139,21 @@ impl<'a, 'r> RuleActivation<'a, 'r> {
         result
     }
 
-    fn authorizer_value(&self, check: Check<'a>) -> EvalResult<'a> {
-        let value: Opaque<'a> = self.arena.alloc(OpaqueValue::Authorizer(Authorizer { check }))?;
+    /// A check of the request's own resource, of which only the verb is missing. apiserver `cel/activation.go`.
+    fn request_resource(&self) -> OpaqueValue<'a> {
+        let request = self.documents.request;
+        OpaqueValue::ResourceCheck(Check {
+            group: request.resource.group,
+            resource: request.resource.resource,
+            subresource: request.sub_resource,
+            namespace: request.namespace,
+            name: request.name,
+            ..Check::default()
+        })
+    }
+
+    fn opaque(&self, value: OpaqueValue<'a>) -> EvalResult<'a> {
+        let value: Opaque<'a> = self.arena.alloc(value)?;
         Ok(Value::Opaque(value))
     }
 }
@@ -154,18 +167,8 @@ impl<'a> Activation<'a> for RuleActivation<'a, '_> {
             slots::REQUEST_OPTIONS => self.documents.options(),
             slots::PARAMS => self.params(),
             slots::NAMESPACE_OBJECT => self.namespace_object(),
-            slots::AUTHORIZER => self.authorizer_value(Check::default()),
-            slots::AUTHORIZER_REQUEST_RESOURCE => {
-                let request = self.documents.request;
-                self.authorizer_value(Check {
-                    group: request.resource.group,
-                    resource: request.resource.resource,
-                    subresource: request.sub_resource,
-                    namespace: request.namespace,
-                    name: request.name,
-                    ..Check::default()
-                })
-            }
+            slots::AUTHORIZER => self.opaque(OpaqueValue::Authorizer(Authorizer::default())),
+            slots::AUTHORIZER_REQUEST_RESOURCE => self.opaque(self.request_resource()),
             slot => self.variable((slot - slots::FIRST_VARIABLE) as usize),
         }
     }

@@ -49,8 +49,11 @@ pub struct RuleOutcome {
     pub finding: Finding,
     /// The route that the finding is about, if it is about one.
     pub route: Option<Arc<str>>,
-    /// In Kubernetes' cost units, all expressions of the rule together.
+    /// In Kubernetes' cost units: all expressions of the rule, for one parameter object. It stands in the first outcome of these, the others
+    /// have 0.
     pub cost: u64,
+    /// What the rule's author should know, though it changed nothing for this request.
+    pub warning: Option<String>,
 }
 
 /// What was found, whatever the rule's mode and failure policy make of it.
@@ -58,7 +61,7 @@ pub struct RuleOutcome {
 pub enum Finding {
     /// Not matched: by `match`, by a condition, or no route's predicate was true.
     NoMatch,
-    /// A route's handler acted (`reject`, `mutate`, `pass`, `warn`, `audit`), by its name.
+    /// The route's handler acted (`reject`, `mutate`, `pass`, `warn`, `audit`), by its name.
     Match { handler: &'static str },
     /// An expression had no value.
     Error { kind: ErrorKind, message: String },
@@ -67,5 +70,11 @@ pub enum Finding {
 impl Decision {
     pub fn allowed(&self) -> bool {
         self.rejections.is_empty()
+    }
+}
+
+impl Finding {
+    pub fn is_match(&self) -> bool {
+        matches!(self, Self::Match { .. })
     }
 }

@@ -1,6 +1,6 @@
 //! The seam to the CEL crate: a compiled expression of a rule.
 
-use usher_cel::eval::{Activation, Arena, ErrorKind, EvalError, EvalResult, Meter, Value};
+use usher_cel::eval::{Activation, Arena, ErrorKind, EvalError, EvalResult, Meter, Trace};
 use usher_cel::{Program, document};
 
 /// A compiled expression.
@@ -28,8 +28,12 @@ impl Expression {
         activation: &dyn Activation<'a>,
         arena: &'a Arena,
         meter: &mut Meter<'_>,
+        trace: Option<&mut Trace>,
     ) -> EvalResult<'a> {
-        self.program.evaluate(activation, arena, meter)
+        match trace {
+            None => self.program.evaluate(activation, arena, meter),
+            Some(trace) => self.program.evaluate_traced(activation, arena, meter, trace),
+        }
     }
 }
 
@@ -40,25 +44,4 @@ pub(super) fn document_error(what: &str, error: &document::JsonError) -> Box<Eva
         _ => ErrorKind::InvalidArgument,
     };
     EvalError::new(kind, format!("{what}: {error}"))
-}
-
-/// The name of a value's type, for messages.
-pub(super) fn type_name<'a>(value: &Value<'a>) -> &'a str {
-    match value {
-        Value::Null => "null_type",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int",
-        Value::Uint(_) => "uint",
-        Value::Double(_) => "double",
-        Value::String(_) => "string",
-        Value::Bytes(_) => "bytes",
-        Value::Timestamp(_) => "google.protobuf.Timestamp",
-        Value::Duration(_) => "google.protobuf.Duration",
-        Value::List(_) => "list",
-        Value::Map(_) => "map",
-        Value::Optional(_) => "optional_type",
-        Value::Type(_) => "type",
-        Value::Object(object) => object.type_name,
-        Value::Opaque(opaque) => opaque.type_name(),
-    }
 }

@@ -20,13 +20,23 @@ mod protected;
 mod rule_set;
 
 mod activation;
+mod annotations;
 mod budget;
 mod decide;
 mod documents;
+mod evaluate_rule;
+mod evaluation;
+mod message;
+mod mutate;
+mod params;
+mod patch;
+mod rule_result;
+mod warnings;
 
 #[cfg(test)]
 mod testing;
 
+pub use annotations::is_annotation_key;
 pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};
 pub use expression::Expression;

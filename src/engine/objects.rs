@@ -1,12 +1,14 @@
 //! Objects that rules refer to: Namespaces and parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Stored objects by kind and name, in a fixed order.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     by_key: BTreeMap<ObjectKey, Arc<StoredObject>>,
+    /// The Namespaces among them by name: requests ask for these the most.
+    namespaces: HashMap<Box<str>, Arc<StoredObject>>,
 }
 
 /// What identifies an object.
@@ -29,10 +31,17 @@ pub struct StoredObject {
 
 impl Objects {
     pub fn insert(&mut self, key: ObjectKey, object: Arc<StoredObject>) {
+        if key.is_namespace() {
+            self.namespaces.insert(key.name.clone(), Arc::clone(&object));
+        }
         self.by_key.insert(key, object);
     }
 
+    /// Whether there was such an object.
     pub fn remove(&mut self, key: &ObjectKey) -> bool {
+        if key.is_namespace() {
+            self.namespaces.remove(&key.name);
+        }
         self.by_key.remove(key).is_some()
     }
 
@@ -42,29 +51,31 @@ impl Objects {
 
     /// The Namespace of that name.
     pub fn namespace(&self, name: &str) -> Option<&Arc<StoredObject>> {
-        self.get(&ObjectKey {
-            api_version: "v1".into(),
-            kind: "Namespace".into(),
-            namespace: "".into(),
-            name: name.into(),
-        })
+        self.namespaces.get(name)
     }
 
     /// Objects of one kind in one namespace (empty: cluster-scoped), by name.
     pub fn list<'s>(
         &'s self,
-        api_version: &'s str,
-        kind: &'s str,
-        namespace: &'s str,
-    ) -> impl Iterator<Item = (&'s ObjectKey, &'s Arc<StoredObject>)> {
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+    ) -> impl Iterator<Item = (&'s ObjectKey, &'s Arc<StoredObject>)> + use<'s> {
         let first = ObjectKey {
             api_version: api_version.into(),
             kind: kind.into(),
             namespace: namespace.into(),
             name: "".into(),
         };
-        self.by_key.range(first..).take_while(move |(key, _)| {
-            *key.api_version == *api_version && *key.kind == *kind && *key.namespace == *namespace
+        self.by_key.range(first.clone()..).take_while(move |(key, _)| {
+            (&key.api_version, &key.kind, &key.namespace)
+                == (&first.api_version, &first.kind, &first.namespace)
         })
+    }
+}
+
+impl ObjectKey {
+    fn is_namespace(&self) -> bool {
+        &*self.api_version == "v1" && &*self.kind == "Namespace"
     }
 }

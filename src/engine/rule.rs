@@ -32,6 +32,9 @@ pub struct Rule {
     pub routes: Vec<Route>,
     /// Annotations of the rule as a whole (`ValidatingAdmissionPolicy`'s `auditAnnotations`): made whenever it matches.
     pub audit_annotations: Vec<AuditAnnotation>,
+    /// The rule could not be compiled, with the text that says why: what it matches, and what its conditions (as far as they could be
+    /// compiled) do not sort out, has an evaluation error with this text, in either phase.
+    pub broken: Option<Arc<str>>,
 }
 
 /// The kind of object that a rule came from; semantics differ a little.
@@ -138,7 +141,12 @@ pub struct Route {
 
 #[derive(Debug)]
 pub enum Handler {
-    Reject { message: Message, reason: Reason },
+    Reject {
+        message: Message,
+        reason: Reason,
+        /// HTTP status code of the response; usually the reason's.
+        code: u16,
+    },
     Mutate(Mutation),
     Pass(Scope),
     Warn(Message),
@@ -178,11 +186,14 @@ pub enum Reason {
     #[default]
     Invalid,
     RequestEntityTooLarge,
+    BadRequest,
+    Conflict,
+    TooManyRequests,
 }
 
 #[derive(Debug)]
 pub struct AuditAnnotation {
-    /// Bare key: at most 63 letters, digits, `-`, `_` and `.`, letters or digits at both ends.
+    /// Bare key: at most 63 letters, digits, `-`, `_` and `.`; see [`super::is_annotation_key`].
     pub key: Arc<str>,
     /// Gives a string, or null for no annotation.
     pub value: Expression,
@@ -194,6 +205,7 @@ impl Rule {
         match self.origin {
             Origin::ValidatingAdmissionPolicy { .. } if phase == Phase::Mutating => return false,
             Origin::MutatingAdmissionPolicy { .. } if phase == Phase::Validating => return false,
+            _ if self.broken.is_some() => return true,
             _ => {}
         }
         let rule_annotates = phase == Phase::Validating && !self.audit_annotations.is_empty();
@@ -279,6 +291,9 @@ impl Reason {
             Self::Forbidden => "Forbidden",
             Self::Invalid => "Invalid",
             Self::RequestEntityTooLarge => "RequestEntityTooLarge",
+            Self::BadRequest => "BadRequest",
+            Self::Conflict => "Conflict",
+            Self::TooManyRequests => "TooManyRequests",
         }
     }
 
@@ -289,6 +304,9 @@ impl Reason {
             Self::Forbidden => 403,
             Self::Invalid => 422,
             Self::RequestEntityTooLarge => 413,
+            Self::BadRequest => 400,
+            Self::Conflict => 409,
+            Self::TooManyRequests => 429,
         }
     }
 }

@@ -30,7 +30,8 @@ pub struct Snapshot {
     pub diagnostics: Vec<Diagnostic>,
     /// How many files were read.
     pub files: usize,
-    /// How many of them are broken as a whole. The objects of their last good content are still in the snapshot.
+    /// How many files and paths cannot be read as a whole. The objects of their last good content are still in the
+    /// snapshot.
     pub broken_files: usize,
 }
 

@@ -90,7 +90,8 @@ impl DirectorySource {
     /// All objects as of the last [`scan`](Self::scan). A file that cannot be read as a whole is there with its last
     /// good objects. If an object is defined twice, the first one counts, in the order of paths.
     pub fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot { files: self.files.len(), ..Snapshot::default() };
+        let (files, broken_files) = (self.files.len(), self.faults.len());
+        let mut snapshot = Snapshot { files, broken_files, ..Snapshot::default() };
         snapshot.diagnostics.extend(self.faults.iter().cloned());
         let mut first: HashMap<ObjectKey, String> = HashMap::new();
         for (path, file) in &self.files {

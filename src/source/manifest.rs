@@ -9,6 +9,10 @@ use crate::diagnostic::{Code, Diagnostic, Node, NodeKind, SourceMap, SourceText}
 
 /// Largest file that is read: ten times what the API server takes in one request.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// Most documents of one file: ten thousand rules in one file are a benchmark, ten times that is a mistake.
+const MAX_DOCUMENTS: usize = 100_000;
+/// Findings of one file that are kept with all they say; of further broken objects only the first, without its lines.
+const MAX_FINDINGS: usize = 1_000;
 /// Lists in lists that are opened.
 const MAX_LIST_DEPTH: usize = 4;
 
@@ -46,13 +50,23 @@ pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnosti
         let document = match document {
             Ok(document) => document,
             Err(fault) => {
-                manifest.diagnostics.push(fault);
+                if manifest.diagnostics.len() < MAX_FINDINGS {
+                    manifest.diagnostics.push(fault);
+                }
                 continue;
             }
         };
         let key = document.key.clone();
         match decode(document) {
-            Ok(object) => manifest.objects.push(object),
+            Ok((object, warnings)) => {
+                manifest.objects.push(object);
+                manifest.diagnostics.extend(warnings);
+            }
+            Err(mut diagnostics) if manifest.diagnostics.len() >= MAX_FINDINGS => {
+                diagnostics.truncate(1);
+                diagnostics.iter_mut().for_each(|finding| finding.excerpt = None);
+                manifest.broken.push(Broken { key, diagnostics });
+            }
             Err(diagnostics) => {
                 manifest.diagnostics.extend(diagnostics.iter().cloned());
                 manifest.broken.push(Broken { key, diagnostics });
@@ -60,6 +74,18 @@ pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnosti
         }
     }
     Ok(manifest)
+}
+
+/// All documents of a text, whatever they are, with their places: what a command reads that takes reviews, or objects
+/// that have no name yet. Lists stay closed.
+///
+/// # Errors
+///
+/// As [`read_manifest`].
+pub fn read_values(name: &str, bytes: &[u8]) -> Result<Vec<(Value, SourceMap)>, Box<Diagnostic>> {
+    let source = text(name, bytes)?;
+    let documents = yaml::parse(&source)?;
+    Ok(documents.into_iter().map(|(value, node)| (value, SourceMap::new(source.clone(), node))).collect())
 }
 
 /// The objects of a text, lists opened; a document that is no object is a finding of its own.
@@ -71,6 +97,20 @@ pub(super) fn documents(
     name: &str,
     bytes: &[u8],
 ) -> Result<Vec<Result<Document, Diagnostic>>, Box<Diagnostic>> {
+    let source = text(name, bytes)?;
+    let mut found = Vec::new();
+    for (value, node) in yaml::parse(&source)? {
+        open(&source, value, node, 0, &mut found);
+    }
+    if found.len() > MAX_DOCUMENTS {
+        let message = format!("the file has more than {MAX_DOCUMENTS} documents");
+        let fault = Diagnostic::error(Code::YamlTooLarge, message).in_file_named(name);
+        return Err(Box::new(fault.help("split it into several files")));
+    }
+    Ok(found)
+}
+
+fn text(name: &str, bytes: &[u8]) -> Result<SourceText, Box<Diagnostic>> {
     if bytes.len() > MAX_FILE_BYTES {
         let message = format!("the file has {} bytes; at most {MAX_FILE_BYTES} are read", bytes.len());
         let fault = Diagnostic::error(Code::FileTooLarge, message).in_file_named(name);
@@ -84,12 +124,7 @@ pub(super) fn documents(
             return Err(Box::new(fault.help("store it as UTF-8")));
         }
     };
-    let source = SourceText::new(name, text);
-    let mut found = Vec::new();
-    for (value, node) in yaml::parse(&source)? {
-        open(&source, value, node, 0, &mut found);
-    }
-    Ok(found)
+    Ok(SourceText::new(name, text))
 }
 
 fn open(
@@ -99,6 +134,9 @@ fn open(
     depth: usize,
     found: &mut Vec<Result<Document, Diagnostic>>,
 ) {
+    if found.len() > MAX_DOCUMENTS {
+        return;
+    }
     let map = SourceMap::new(source.clone(), node.clone());
     let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
     let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {

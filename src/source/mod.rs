@@ -14,7 +14,7 @@ mod yaml;
 
 pub use change::{Broken, Change, Snapshot};
 pub use directory::{DirectorySource, is_manifest};
-pub use manifest::{Document, MAX_FILE_BYTES, Manifest, read_manifest};
+pub use manifest::{Document, MAX_FILE_BYTES, Manifest, read_manifest, read_values};
 pub use object::{Loaded, Object, ObjectKey, decode};
 pub use object_store::{ObjectStore, StoredObject};
 pub use watch::{WatchOptions, watch};

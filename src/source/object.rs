@@ -11,7 +11,7 @@ use crate::api::{
     GROUP, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, RoutingRule, VERSION,
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use crate::diagnostic::{Code, Diagnostic, SourceMap};
+use crate::diagnostic::{Code, Diagnostic, Severity, SourceMap};
 
 /// Group of Kubernetes' own admission policies.
 const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
@@ -81,33 +81,32 @@ impl Object {
     }
 }
 
-/// Turns a document into an object. Kinds that are read typed are compared with their schema first, so that every
-/// unknown field, wrong type and value out of bounds is found with its place.
+/// Turns a document into an object, and says what else was found. Kinds that are read typed are compared with their
+/// schema first, so that every unknown field, wrong type and value out of bounds is found with its place. An unknown field
+/// of a Kubernetes kind is a warning, because the API server would drop it.
 ///
 /// # Errors
 ///
 /// All findings of the document; it is not usable.
-pub fn decode(document: Document) -> Result<Object, Vec<Diagnostic>> {
+pub fn decode(document: Document) -> Result<(Object, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (group, version) =
         document.key.api_version.rsplit_once('/').unwrap_or(("", &document.key.api_version));
     match (group, &*document.key.kind) {
-        (GROUP, "RoutingRule") if version == VERSION => {
-            typed(document, &ROUTING_RULE).map(Object::RoutingRule)
-        }
+        (GROUP, "RoutingRule") if version == VERSION => typed(document, &ROUTING_RULE, Object::RoutingRule),
         (GROUP, _) => Err(vec![unknown_kind(&document)]),
         (ADMISSION_GROUP, "ValidatingAdmissionPolicy") => {
-            typed(as_v1(document), &VALIDATING).map(Object::ValidatingAdmissionPolicy)
+            typed(as_v1(document), &VALIDATING, Object::ValidatingAdmissionPolicy)
         }
         (ADMISSION_GROUP, "ValidatingAdmissionPolicyBinding") => {
-            typed(as_v1(document), &VALIDATING_BINDING).map(Object::ValidatingAdmissionPolicyBinding)
+            typed(as_v1(document), &VALIDATING_BINDING, Object::ValidatingAdmissionPolicyBinding)
         }
         (ADMISSION_GROUP, "MutatingAdmissionPolicy") => {
-            typed(as_v1(document), &MUTATING).map(Object::MutatingAdmissionPolicy)
+            typed(as_v1(document), &MUTATING, Object::MutatingAdmissionPolicy)
         }
         (ADMISSION_GROUP, "MutatingAdmissionPolicyBinding") => {
-            typed(as_v1(document), &MUTATING_BINDING).map(Object::MutatingAdmissionPolicyBinding)
+            typed(as_v1(document), &MUTATING_BINDING, Object::MutatingAdmissionPolicyBinding)
         }
-        _ => Ok(Object::Other(Arc::new(StoredObject::new(document.key, &document.value)))),
+        _ => Ok((Object::Other(Arc::new(StoredObject::new(document.key, &document.value))), Vec::new())),
     }
 }
 
@@ -117,17 +116,26 @@ static VALIDATING_BINDING: LazyLock<Schema> = LazyLock::new(Schema::of::<Validat
 static MUTATING: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingAdmissionPolicy>);
 static MUTATING_BINDING: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingAdmissionPolicyBinding>);
 
-fn typed<T: DeserializeOwned>(document: Document, schema: &Schema) -> Result<Loaded<T>, Vec<Diagnostic>> {
-    let mut findings = schema.check(&document.value);
-    if findings.is_empty() {
+fn typed<T: DeserializeOwned>(
+    document: Document,
+    schema: &Schema,
+    object: fn(Loaded<T>) -> Object,
+) -> Result<(Object, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let findings = schema.check(&document.value).into_iter();
+    let mut findings: Vec<Diagnostic> = findings.map(|finding| document.map.locate(finding)).collect();
+    if findings.iter().all(|finding| finding.severity == Severity::Warning) {
         match serde_json::from_value::<T>(document.value) {
-            Ok(object) => {
-                return Ok(Loaded { object: Arc::new(object), key: document.key, map: Some(document.map) });
+            Ok(value) => {
+                let loaded = Loaded { object: Arc::new(value), key: document.key, map: Some(document.map) };
+                return Ok((object(loaded), findings));
             }
-            Err(error) => findings.push(Diagnostic::error(Code::InvalidValue, error.to_string())),
+            Err(error) => {
+                let fault = Diagnostic::error(Code::InvalidValue, error.to_string());
+                findings.push(document.map.locate(fault));
+            }
         }
     }
-    Err(findings.into_iter().map(|finding| document.map.locate(finding)).collect())
+    Err(findings)
 }
 
 /// The fields of v1beta1 and v1alpha1 are those of v1, and only v1 is known by its types.

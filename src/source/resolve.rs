@@ -30,6 +30,11 @@ pub(super) fn yaml(text: &str) -> Resolved {
 /// A scalar without quotes in a JSON text.
 pub(super) fn json(text: &str) -> Resolved {
     match serde_json::from_str(text) {
+        // serde_json reads fractions in a hurry, which may miss the nearest one.
+        Ok(Value::Number(number)) if number.is_f64() => {
+            let exact = text.parse().ok().and_then(Number::from_f64);
+            Resolved::Value(Value::Number(exact.unwrap_or(number)))
+        }
         Ok(value) => Resolved::Value(value),
         // JSON files are read as YAML is: a value without quotes that JSON does not know is a text there.
         Err(_) => yaml(text),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::suggest::nearest;
 use crate::api::{ObjectMeta, crd};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Findings of one document at most; the rest is likely the same again.
 const MAX_FINDINGS: usize = 64;
@@ -25,6 +25,8 @@ pub(super) struct Schema {
     /// Null means the same as leaving the field out.
     nullable: bool,
     choices: Vec<Value>,
+    /// A field that is not known is dropped, not refused.
+    lenient: bool,
 }
 
 #[derive(Debug)]
@@ -50,6 +52,7 @@ impl Schema {
             properties.push(("apiVersion".into(), text()));
             properties.push(("kind".into(), text()));
             let mut metadata = Self::of::<ObjectMeta>();
+            metadata.lenient = false;
             metadata.name_rule();
             properties.push(("metadata".into(), metadata));
         }
@@ -130,7 +133,7 @@ impl Schema {
             _ => None,
         };
         let choices = schema["enum"].as_array().cloned().unwrap_or_default();
-        Self { kind, nullable, choices }
+        Self { kind, nullable, choices, lenient: nullable }
     }
 
     /// Names of cluster-scoped objects are DNS subdomains.
@@ -156,9 +159,12 @@ impl Schema {
                     findings.push(fault.at(join(field, name)));
                 }
                 for (name, value) in entries {
+                    if findings.len() >= MAX_FINDINGS {
+                        return;
+                    }
                     match properties.iter().find(|(known, _)| known == name) {
                         Some((_, schema)) => step(field, name, |field| schema.walk(value, field, findings)),
-                        None if !open => findings.push(unknown(field, name, properties)),
+                        None if !open => findings.push(self.unknown(field, name, properties)),
                         None => {}
                     }
                 }
@@ -206,6 +212,25 @@ impl Schema {
             }
             (Kind::Number, Value::Number(_)) | (Kind::Boolean, Value::Bool(_)) => {}
             _ => findings.push(wrong_type(kind, value, field)),
+        }
+    }
+
+    fn unknown(&self, field: &str, name: &str, properties: &[(String, Self)]) -> Diagnostic {
+        let known = || properties.iter().map(|(known, _)| known.as_str());
+        let shown: String = name.chars().take(64).collect();
+        let mut fault =
+            Diagnostic::error(Code::UnknownField, format!("unknown field `{shown}`")).at(join(field, name));
+        if self.lenient {
+            fault.severity = Severity::Warning;
+        }
+        match nearest(name, known()) {
+            Some(meant) => fault.help(format!("did you mean `{meant}`?")),
+            None if properties.len() <= MAX_KNOWN => {
+                let mut names: Vec<&str> = known().collect();
+                names.sort_unstable();
+                fault.help(format!("the fields here are {}", names.join(", ")))
+            }
+            None => fault,
         }
     }
 
@@ -274,28 +299,13 @@ fn wrong_type(kind: &Kind, value: &Value, field: &str) -> Diagnostic {
     }
 }
 
-fn unknown(field: &str, name: &str, properties: &[(String, Schema)]) -> Diagnostic {
-    let known = || properties.iter().map(|(known, _)| known.as_str());
-    let shown: String = name.chars().take(64).collect();
-    let fault =
-        Diagnostic::error(Code::UnknownField, format!("unknown field `{shown}`")).at(join(field, name));
-    match nearest(name, known()) {
-        Some(meant) => fault.help(format!("did you mean `{meant}`?")),
-        None if properties.len() <= MAX_KNOWN => {
-            let mut names: Vec<&str> = known().collect();
-            names.sort_unstable();
-            fault.help(format!("the fields here are {}", names.join(", ")))
-        }
-        None => fault,
-    }
-}
-
 fn unique(values: &[Value], keys: &[String], field: &str, findings: &mut Vec<Diagnostic>) {
     let [key] = keys else { return };
     let mut seen = HashSet::new();
     for (index, value) in values.iter().enumerate() {
         if let Some(name) = value[key].as_str()
             && !seen.insert(name)
+            && findings.len() < MAX_FINDINGS
         {
             let message = format!("the {key} {} is given twice in the list", preview(&value[key]));
             let place = format!("{field}[{index}].{key}");

@@ -22,7 +22,7 @@ pub enum LogFormat {
 #[derive(Debug, thiserror::Error)]
 pub enum LogsError {
     #[error(
-        "--log-level: {0:?} is no filter; use error, warn, info, debug, trace, or directives such as info,usher::webhook=debug"
+        "--log-level: {0:?} is no filter; use error, warn, info, debug, trace, or directives such as info,usher=debug"
     )]
     Filter(String),
     #[error("cannot start the log thread: {0}")]

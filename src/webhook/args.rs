@@ -65,7 +65,7 @@ pub struct ServerArgs {
     #[arg(long, value_name = "FORMAT", default_value = "json", value_enum)]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, trace, or directives such as info,usher::webhook=debug.
+    /// What is logged: error, warn, info, debug, trace, or directives such as info,usher=debug.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "USHER_LOG")]
     pub log_level: String,
 }

@@ -66,20 +66,22 @@ impl<A: Admit> Handler<A> {
             let text = "the Content-Type header is not a media type; send application/json";
             return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
         }
-        let _in_flight = self.metrics.enter();
+        let in_flight = self.metrics.enter(endpoint);
         let deadline = start + budget(request.uri().query());
         let body_deadline = deadline.min(start + self.limits.timeout);
         let read = body::read(request.into_body(), &self.limits, &self.memory, body_deadline, |prefix| {
             review::parse(prefix, &Bump::new()).is_err_and(|refusal| refusal.uid.is_some())
         });
-        match read.await {
+        let answered = match read.await {
             Ok(body) => {
                 self.metrics.request_bytes(endpoint, body.bytes.len());
                 let exchange = Exchange { handler: self, endpoint, start, deadline };
                 exchange.guarded(&body.bytes)
             }
             Err(fault) => self.without_body(endpoint, &fault, start),
-        }
+        };
+        in_flight.done();
+        answered
     }
 
     /// Answers a request whose body was not read to its end. The connection cannot be used again.

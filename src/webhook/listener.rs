@@ -15,9 +15,9 @@ use tokio_rustls::server::TlsStream;
 
 use super::activity::Moment;
 use super::connection::{self, Answer};
+use super::connection_metrics::{ConnectionMetrics, HandshakeResult};
 use super::descriptors;
 use super::drain::{Drain, Stage};
-use super::metrics::{ConnectionMetrics, HandshakeResult};
 
 /// After the last stage of a drain, how long requests in flight still have.
 const ABORT_AFTER: Duration = Duration::from_secs(1);

@@ -250,3 +250,26 @@ async fn requests_that_come_at_once_are_answered_in_order() {
     drop(client);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_caller_who_goes_away_in_the_middle_leaves_nothing_behind() {
+    let server = Server::start(allow()).await;
+    let mut client = server.connect().await;
+    client.send("POST /mutate HTTP/1.1\r\nContent-Length: 100\r\n\r\n{").await.unwrap();
+    while server.metric("usher_admission_in_flight", &[]) == 0.0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(client);
+    let gone = async {
+        while server.metric("usher_admission_in_flight", &[]) > 0.0
+            || server.metric("usher_tls_connections", &[]) > 0.0
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
+    let counted = server.metric("usher_admission_cancelled_total", &["mutate"])
+        + server.metric("usher_admission_refused_total", &["broken"]);
+    assert_eq!(counted, 1.0);
+    server.stop().await;
+}

@@ -140,6 +140,27 @@ fn aliases_cannot_blow_a_small_file_up() {
 }
 
 #[test]
+fn values_without_a_name_can_be_read_as_well() {
+    let found = read_values("t", b"kind: AdmissionReview\nrequest: {uid: a}\n---\n[1]\n").unwrap();
+    assert_eq!(found[0].0["request"]["uid"], "a");
+    assert_eq!(found[1].0, json!([1]));
+    assert_eq!(found[0].1.place("request.uid").to_string(), "t:2:16");
+}
+
+#[test]
+fn a_file_full_of_faults_yields_a_bounded_number_of_findings() {
+    let broken = RULE.replace("predicate", "predicat");
+    let many = read(&vec![broken.as_str(); 600].join("---\n"));
+    assert_eq!((many.broken.len(), many.diagnostics.len()), (600, 1000));
+    assert_eq!(many.broken[599].diagnostics.len(), 1);
+
+    let fields: String = (0..2000).map(|n| format!("  x{n}: 1\n")).collect();
+    assert_eq!(findings(&format!("{RULE}{fields}")).len(), 64);
+
+    assert!(fault(&"a\n---\n".repeat(100_001)).contains("U0006"));
+}
+
+#[test]
 fn deep_nesting_is_refused_and_not_a_crash() {
     for text in ["[".repeat(100_000), "{a: ".repeat(100_000), "- ".repeat(50_000), "a:\n ".repeat(300)] {
         assert!(read_manifest("a.yaml", text.as_bytes()).is_err());
@@ -219,9 +240,10 @@ fn policies_of_kubernetes_are_read_in_all_their_versions() {
         assert_eq!(
             name,
             [
-                "test.yaml:12:38: error[U0203]: spec.validations[0].mesage: unknown field `mesage` (did you mean `message`?)"
+                "test.yaml:12:38: warning[U0203]: spec.validations[0].mesage: unknown field `mesage` (did you mean `message`?)"
             ]
         );
+        assert_eq!(manifest.objects.len(), 2);
         assert!(
             matches!(&manifest.objects[0], Object::MutatingAdmissionPolicy(m) if m.object.spec.mutations.len() == 1)
         );

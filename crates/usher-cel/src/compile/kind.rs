@@ -36,6 +36,12 @@ fn same(a: Ty, b: Ty) -> bool {
     }
 }
 
+impl std::fmt::Display for Ty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&name(*self))
+    }
+}
+
 /// cel-go's name of a type in messages.
 pub(crate) fn name(ty: Ty) -> String {
     match ty {

@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use super::constant::{Constant, ConstantSet};
+use super::constant::Constant;
 use super::env::Env;
 use super::kind;
-use super::program::{
-    Arithmetic, Comparison, Element, MapElement, Node, NodeId, Path, Program, Step, StructElement,
-};
+use super::program::{Node, NodeId, Path, Program, Step};
 use super::reads::Reads;
 use crate::ast::{Ast, Expr, ExprId, Literal, Span, operators as op};
 use crate::eval::{Arena, Value};
@@ -22,9 +20,6 @@ const CHAIN_PART: usize = 32;
 
 /// Dots in a declared name at most; longer selections need not be tried as names.
 const MAX_NAME_SEGMENTS: usize = 4;
-
-const LIST_DYN: Ty = Ty::List(&Ty::Dyn);
-const MAP_DYN: Ty = Ty::Map(&Ty::Dyn, &Ty::Dyn);
 
 pub(super) fn lower(ast: &Ast, env: &Env) -> Result<Program, Issues> {
     let mut lower = Lower {
@@ -264,6 +259,9 @@ impl<'s> Lower<'s> {
                 }
             }
         }
+        if let Some(tested) = self.declared_test(name, &fields, spine) {
+            return tested;
+        }
         let help = self.nearest_name(name).map(|near| format!("did you mean `{near}`?"));
         let message = format!(
             "undeclared reference to '{}' (in container '{}')",
@@ -271,6 +269,16 @@ impl<'s> Lower<'s> {
             self.env.container()
         );
         self.fail(span, message, help)
+    }
+
+    /// `has(variables.x)`: of a structure that only exists as its declared fields, each field is there.
+    fn declared_test(&mut self, name: &str, fields: &[&str], spine: &mut Vec<ExprId>) -> Option<NodeId> {
+        let id = *spine.iter().rev().nth(fields.len())?;
+        let Expr::Select { field, test_only: true, .. } = self.ast.expr(id) else { return None };
+        let full = [&[name], fields, &[field]].concat().join(".");
+        self.env.candidates(&full).find_map(|candidate| self.env.variable(&candidate))?;
+        spine.truncate(spine.len() - fields.len() - 1);
+        Some(self.push(Node::Constant(Constant::Bool(true)), self.ast.span(id), Ty::Bool))
     }
 
     fn literal(&mut self, literal: &Literal, span: Span) -> NodeId {
@@ -284,208 +292,6 @@ impl<'s> Lower<'s> {
             Literal::Bytes(value) => (Constant::Bytes(value.clone()), Ty::Bytes),
         };
         self.push(Node::Constant(constant), span, ty)
-    }
-
-    fn list(&mut self, elements: &[ExprId], optional: &[u32], span: Span) -> NodeId {
-        let mut list = Vec::with_capacity(elements.len());
-        for (index, element) in (0_u32..).zip(elements) {
-            list.push(Element { value: self.expr(*element), optional: optional.contains(&index) });
-        }
-        self.homogeneous(
-            list.iter().filter(|element| !element.optional).map(|element| element.value).collect(),
-        );
-        if optional.is_empty()
-            && let Some(items) =
-                list.iter().map(|element| self.constant(element.value).cloned()).collect::<Option<_>>()
-        {
-            return self.push(Node::Constant(Constant::List(items)), span, LIST_DYN);
-        }
-        self.push(Node::List(list.into()), span, LIST_DYN)
-    }
-
-    fn map(&mut self, entries: &[crate::ast::MapEntry], span: Span) -> NodeId {
-        let mut map = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let (key, value) = (self.expr(entry.key), self.expr(entry.value));
-            map.push(MapElement { key, value, optional: entry.optional });
-        }
-        self.homogeneous(map.iter().map(|entry| entry.key).collect());
-        self.homogeneous(map.iter().filter(|entry| !entry.optional).map(|entry| entry.value).collect());
-        if let Some(constant) = self.constant_map(&map) {
-            return self.push(Node::Constant(constant), span, MAP_DYN);
-        }
-        self.push(Node::Map(map.into()), span, MAP_DYN)
-    }
-
-    fn constant_map(&self, map: &[MapElement]) -> Option<Constant> {
-        let mut entries = Vec::with_capacity(map.len());
-        for entry in map {
-            let key = self.constant(entry.key)?;
-            if entry.optional || !is_key(key) {
-                return None;
-            }
-            entries.push((key.clone(), self.constant(entry.value)?.clone()));
-        }
-        // Through the map type itself, which settles repeated keys.
-        let arena = Arena::default();
-        Constant::of(&Constant::Map(entries.into()).value(&arena).ok()?)
-    }
-
-    fn structure(&mut self, type_name: &str, fields: &[crate::ast::StructField], span: Span) -> NodeId {
-        let name = type_name.trim_start_matches('.');
-        let known = name == "JSONPatch" || name == "Object" || name.starts_with("Object.");
-        if !known || !self.env.has_mutation_types() {
-            return self.fail(
-                span,
-                format!("undeclared reference to '{name}' (in container '{}')", self.env.container()),
-                None,
-            );
-        }
-        let mut elements = Vec::with_capacity(fields.len());
-        for field in fields {
-            if name == "JSONPatch" && !matches!(&*field.name, "op" | "path" | "from" | "value") {
-                self.issue(
-                    field.span,
-                    format!("undefined field '{}'", field.name),
-                    Some("JSONPatch has the fields op, path, from and value".into()),
-                );
-            }
-            let value = self.expr(field.value);
-            elements.push(StructElement { name: field.name.clone(), value, optional: field.optional });
-        }
-        self.push(
-            Node::Struct { type_name: name.into(), fields: elements.into() },
-            span,
-            Ty::Opaque(if name == "JSONPatch" { "JSONPatch" } else { "Object" }),
-        )
-    }
-
-    /// `a && b && c` in any nesting becomes one node.
-    fn logical(&mut self, id: ExprId, operator: &str, span: Span) -> NodeId {
-        let mut terms = Vec::new();
-        let mut pending = vec![id];
-        while let Some(id) = pending.pop() {
-            match self.ast.expr(id) {
-                Expr::Call { function, target: None, args } if &**function == operator => {
-                    pending.extend(args.iter().rev())
-                }
-                _ => terms.push(id),
-            }
-        }
-        let terms: Vec<NodeId> = terms.into_iter().map(|term| self.expr(term)).collect();
-        if let Some(wrong) = terms.iter().find(|term| kind::disjoint(self.ty(**term), Ty::Bool)) {
-            let types: Vec<Ty> = terms.iter().map(|term| self.ty(*term)).collect();
-            self.no_overload(self.spans[wrong.0 as usize], operator, &types);
-        }
-        let terms = terms.into();
-        self.push(
-            if operator == op::LOGICAL_AND { Node::And(terms) } else { Node::Or(terms) },
-            span,
-            Ty::Bool,
-        )
-    }
-
-    fn conditional(&mut self, args: &[ExprId], span: Span) -> NodeId {
-        let (condition, then, otherwise) = (self.expr(args[0]), self.expr(args[1]), self.expr(args[2]));
-        let (c, t, o) = (self.ty(condition), self.ty(then), self.ty(otherwise));
-        let nullable = matches!(t, Ty::Null) || matches!(o, Ty::Null);
-        if kind::disjoint(c, Ty::Bool) || (kind::disjoint(t, o) && !nullable) {
-            self.no_overload(span, op::CONDITIONAL, &[c, t, o]);
-        }
-        let ty = kind::common([t, o].into_iter());
-        self.push(Node::Conditional { condition, then, otherwise }, span, ty)
-    }
-
-    /// An operator on `left`, which is lowered, and the rest of `args`, which is not.
-    fn operator(&mut self, function: &str, left: NodeId, args: &[ExprId], span: Span) -> NodeId {
-        let Some(right) = args.get(1).map(|right| self.expr(*right)) else {
-            return self.unary(function, left, span);
-        };
-        let (l, r) = (self.ty(left), self.ty(right));
-        let nullable = matches!(l, Ty::Null) || matches!(r, Ty::Null);
-        let (fits, node, ty) = match function {
-            op::EQUALS | op::NOT_EQUALS => {
-                let negated = function == op::NOT_EQUALS;
-                (nullable || !kind::disjoint(l, r), Node::Equal { left, right, negated }, Ty::Bool)
-            }
-            op::IN => {
-                (matches!(r, Ty::Dyn | Ty::List(_) | Ty::Map(..)), self.membership(left, right), Ty::Bool)
-            }
-            op::LESS => {
-                (ordered(l, r), Node::Compare { comparison: Comparison::Less, left, right }, Ty::Bool)
-            }
-            op::LESS_EQUALS => {
-                (ordered(l, r), Node::Compare { comparison: Comparison::LessEquals, left, right }, Ty::Bool)
-            }
-            op::GREATER => {
-                (ordered(l, r), Node::Compare { comparison: Comparison::Greater, left, right }, Ty::Bool)
-            }
-            op::GREATER_EQUALS => (
-                ordered(l, r),
-                Node::Compare { comparison: Comparison::GreaterEquals, left, right },
-                Ty::Bool,
-            ),
-            _ => {
-                let operator = match function {
-                    op::ADD => Arithmetic::Add,
-                    op::SUBTRACT => Arithmetic::Subtract,
-                    op::MULTIPLY => Arithmetic::Multiply,
-                    op::DIVIDE => Arithmetic::Divide,
-                    _ => Arithmetic::Modulo,
-                };
-                let (fits, ty) = arithmetic(operator, l, r);
-                (fits, Node::Arithmetic { operator, left, right }, ty)
-            }
-        };
-        if !fits {
-            self.no_overload(span, function, &[l, r]);
-        }
-        self.push(node, span, ty)
-    }
-
-    fn unary(&mut self, function: &str, operand: NodeId, span: Span) -> NodeId {
-        let ty = self.ty(operand);
-        match function {
-            op::LOGICAL_NOT => {
-                if kind::disjoint(ty, Ty::Bool) {
-                    self.no_overload(span, function, &[ty]);
-                }
-                self.push(Node::Not(operand), span, Ty::Bool)
-            }
-            op::NOT_STRICTLY_FALSE => self.push(Node::NotStrictlyFalse(operand), span, Ty::Bool),
-            _ => {
-                if !matches!(ty, Ty::Dyn | Ty::Int | Ty::Double | Ty::Duration) {
-                    self.no_overload(span, function, &[ty]);
-                }
-                self.push(Node::Negate(operand), span, ty)
-            }
-        }
-    }
-
-    fn membership(&mut self, item: NodeId, container: NodeId) -> Node {
-        match &self.nodes[container.0 as usize] {
-            Node::Constant(Constant::List(items)) if items.iter().all(is_set_member) => {
-                Node::InConstant { item, set: Box::new(ConstantSet::new(items.clone())) }
-            }
-            _ => Node::In { item, container },
-        }
-    }
-
-    /// Kubernetes refuses literals of mixed types.
-    fn homogeneous(&mut self, elements: Vec<NodeId>) {
-        if self.mixed_literals > 0 {
-            return;
-        }
-        let Some(first) = elements.first().map(|first| self.ty(*first)) else { return };
-        if let Some(other) = elements.iter().find(|element| kind::disjoint(self.ty(**element), first)) {
-            let message =
-                format!("expected type '{}' but found '{}'", kind::name(first), kind::name(self.ty(*other)));
-            self.issue(
-                self.spans[other.0 as usize],
-                message,
-                Some("elements of a literal must have one type; wrap each one in dyn()".into()),
-            );
-        }
     }
 
     pub(super) fn no_overload(&mut self, span: Span, function: &str, args: &[Ty]) {
@@ -523,6 +329,15 @@ impl<'s> Lower<'s> {
     /// The type of a node; unknown when types are not checked, so that nothing is refused for it.
     pub(super) fn ty(&self, id: NodeId) -> Ty {
         if self.env.checks_types() { self.types[id.0 as usize] } else { Ty::Dyn }
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The place of a node that is lowered.
+    pub(super) fn span(&self, id: NodeId) -> Span {
+        self.spans[id.0 as usize]
     }
 
     pub(super) fn constant(&self, id: NodeId) -> Option<&Constant> {
@@ -582,50 +397,6 @@ fn is_strict_operator(function: &str) -> bool {
 
 fn is_optional_step(function: &str) -> bool {
     function == op::OPT_INDEX || function == op::OPT_SELECT
-}
-
-fn ordered(a: Ty, b: Ty) -> bool {
-    let number = |ty| matches!(ty, Ty::Int | Ty::Uint | Ty::Double);
-    let comparable = |ty| {
-        number(ty) || matches!(ty, Ty::Dyn | Ty::Bool | Ty::String | Ty::Bytes | Ty::Timestamp | Ty::Duration)
-    };
-    comparable(a) && comparable(b) && (number(a) && number(b) || kind::assignable(a, b))
-}
-
-/// Whether an overload can exist, and the type of the result.
-fn arithmetic(operator: Arithmetic, a: Ty, b: Ty) -> (bool, Ty) {
-    use Arithmetic::{Add, Modulo, Subtract};
-    match (operator, a, b) {
-        (Add, Ty::Timestamp, Ty::Duration)
-        | (Add, Ty::Duration, Ty::Timestamp)
-        | (Subtract, Ty::Timestamp, Ty::Duration) => (true, Ty::Timestamp),
-        (Subtract, Ty::Timestamp, Ty::Timestamp) => (true, Ty::Duration),
-        (Add | Subtract, Ty::Duration, Ty::Duration) => (true, Ty::Duration),
-        (_, Ty::Timestamp | Ty::Duration, Ty::Dyn) | (_, Ty::Dyn, Ty::Timestamp | Ty::Duration) => {
-            (matches!(operator, Add | Subtract), Ty::Dyn)
-        }
-        (Add, Ty::String | Ty::Bytes | Ty::List(_), _) | (Add, _, Ty::String | Ty::Bytes | Ty::List(_)) => {
-            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
-        }
-        (_, Ty::Dyn, Ty::Dyn) => (true, Ty::Dyn),
-        (_, Ty::Int | Ty::Uint | Ty::Dyn, Ty::Int | Ty::Uint | Ty::Dyn) => {
-            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
-        }
-        (_, Ty::Double | Ty::Dyn, Ty::Double | Ty::Dyn) => (!matches!(operator, Modulo), Ty::Double),
-        _ => (false, Ty::Dyn),
-    }
-}
-
-fn is_key(constant: &Constant) -> bool {
-    matches!(constant, Constant::Bool(_) | Constant::Int(_) | Constant::Uint(_) | Constant::String(_))
-}
-
-/// What cel-go makes a set of (`interpreter/decorators.go`).
-fn is_set_member(constant: &Constant) -> bool {
-    matches!(
-        constant,
-        Constant::Int(_) | Constant::Uint(_) | Constant::Double(_) | Constant::String(_) | Constant::Bool(_)
-    )
 }
 
 /// Names of types that stand for values of type `type`.

@@ -1,12 +1,14 @@
 //! Syntax tree to [`Program`]: names become slots, constants are folded, overloads are chosen as far as types are known,
 //! regular expressions are made ready, and the fields that an expression can read are written down.
 
+mod aggregate;
 mod calls;
 mod comprehension;
 mod constant;
 mod env;
 mod kind;
 mod lower;
+mod operator;
 mod program;
 mod reads;
 mod suggest;
@@ -14,6 +16,7 @@ mod suggest;
 pub use env::Env;
 pub use program::Program;
 pub use reads::{Read, Reads};
+pub use suggest::nearest;
 
 pub(crate) use program::{
     Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path, Step,

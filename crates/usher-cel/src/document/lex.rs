@@ -5,7 +5,7 @@ use super::error::{JsonError, JsonErrorKind};
 /// A position in a text. Each method reads one token at the position, checks it in full and moves behind it.
 ///
 /// The methods are small and always inlined, and errors are made from the text and the offset by value: so a loop that owns
-/// its lexer keeps the position in a register, which halves the time of skipping.
+/// its lexer keeps the position in a register, which took a quarter off the time of skipping.
 #[derive(Clone, Debug)]
 pub(super) struct Lexer<'b> {
     text: &'b str,

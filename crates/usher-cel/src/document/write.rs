@@ -17,6 +17,9 @@ pub struct WriteOptions {
     pub large_integers: LargeIntegers,
     /// Most bytes to write. Values share their parts, so a small one can be huge as text.
     pub limit: usize,
+    /// Write `<`, `>`, `&`, U+2028 and U+2029 as escapes, as Go does unless told otherwise. JSON readers see no difference, but
+    /// the `test` operation of the API server's JSON Patch library compares strings as they are written.
+    pub escape_html: bool,
 }
 
 /// What becomes of integers beyond ±(2^53 - 1), which a double cannot hold exactly.
@@ -49,7 +52,7 @@ pub enum WriteError {
 /// Appends the JSON text of `value` to `out`, without white space and with the keys in the order of the map.
 ///
 /// Numbers and strings are written as Go's `encoding/json` does: shortest digits, exponents only below 1e-6 and from 1e21 on,
-/// whole doubles without fraction; but `<`, `>` and `&` are not escaped. Types that JSON lacks are written as cel-go's
+/// whole doubles without fraction. Types that JSON lacks are written as cel-go's
 /// `ConvertToNative` does: bytes in base64, timestamps in RFC 3339, durations in seconds, optionals as their value, typed objects
 /// as maps. Timestamps are always in UTC.
 ///
@@ -200,9 +203,10 @@ impl Writer<'_> {
         let bytes = text.as_bytes();
         let mut start = 0;
         loop {
-            let at = plain_run(bytes, start);
+            let at = self.plain_run(bytes, start);
             self.out.extend_from_slice(&bytes[start..at]);
             let Some(byte) = bytes.get(at) else { break };
+            start = at + 1;
             match byte {
                 b'"' => self.raw("\\\""),
                 b'\\' => self.raw("\\\\"),
@@ -211,11 +215,29 @@ impl Writer<'_> {
                 b'\t' => self.raw("\\t"),
                 0x08 => self.raw("\\b"),
                 0x0c => self.raw("\\f"),
+                0xe2 => {
+                    // U+2028 and U+2029 are E2 80 A8 and E2 80 A9.
+                    self.display(format_args!("\\u20{:02x}", bytes[at + 2] - 0x80));
+                    start = at + 3;
+                }
                 other => self.display(format_args!("\\u{other:04x}")),
             }
-            start = at + 1;
         }
         self.out.push(b'"');
+    }
+
+    /// The offset of the next byte that must be escaped.
+    fn plain_run(&self, bytes: &[u8], start: usize) -> usize {
+        if !self.options.escape_html {
+            return plain_run(bytes, start);
+        }
+        // Not from the end of the other kind of run: text of nothing but `<` would then be read once for each of them.
+        let special = bytes[start..].iter().enumerate().position(|(at, byte)| match byte {
+            ..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' => true,
+            0xe2 => matches!(bytes[start + at + 1..], [0x80, 0xa8 | 0xa9, ..]),
+            _ => false,
+        });
+        special.map_or(bytes.len(), |at| start + at)
     }
 
     fn raw(&mut self, text: &str) {
@@ -242,7 +264,7 @@ fn key<'a>(key: &Value<'a>) -> Result<&'a str, WriteError> {
 impl Default for WriteOptions {
     /// Everything exact and no limit.
     fn default() -> Self {
-        Self { large_integers: LargeIntegers::Exact, limit: usize::MAX }
+        Self { large_integers: LargeIntegers::Exact, limit: usize::MAX, escape_html: false }
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn sum<'a>(a: &Value<'a>, b: &Value<'a>) -> EvalResult<'a> {
         (Value::Uint(a), Value::Uint(b)) => uint(a.checked_add(*b)),
         (Value::Double(a), Value::Double(b)) => Ok(Value::Double(a + b)),
         (Value::Timestamp(time), Value::Duration(duration))
-        | (Value::Duration(duration), Value::Timestamp(time)) => Ok(Value::Timestamp(time.add(*duration)?)),
+        | (Value::Duration(duration), Value::Timestamp(time)) => Ok(Value::Timestamp(time.plus(*duration)?)),
         (Value::Duration(a), Value::Duration(b)) => duration(a.checked_add(*b)),
         _ => Err(EvalError::no_such_overload()),
     }
@@ -61,7 +61,7 @@ pub fn subtract<'a>(a: &Value<'a>, b: &Value<'a>) -> EvalResult<'a> {
         (Value::Timestamp(a), Value::Timestamp(b)) => Ok(Value::Duration(a.since(*b)?)),
         (Value::Timestamp(time), Value::Duration(duration)) => {
             let back = duration.checked_neg().ok_or_else(int_overflow)?;
-            Ok(Value::Timestamp(time.add(back)?))
+            Ok(Value::Timestamp(time.plus(back)?))
         }
         (Value::Duration(a), Value::Duration(b)) => duration(a.checked_sub(*b)),
         _ => Err(EvalError::no_such_overload()),

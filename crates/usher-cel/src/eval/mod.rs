@@ -9,6 +9,7 @@ mod error;
 mod evaluator;
 mod fold;
 mod meter;
+mod rfc3339;
 mod select;
 mod size;
 mod timestamp;

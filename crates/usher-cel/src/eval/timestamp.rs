@@ -61,7 +61,7 @@ impl Timestamp {
     ///
     /// # Errors
     /// `timestamp overflow` outside the years 1 to 9999.
-    pub fn add(self, duration: i64) -> Result<Self, Box<EvalError>> {
+    pub fn plus(self, duration: i64) -> Result<Self, Box<EvalError>> {
         let nanoseconds = i64::from(self.nanoseconds) + duration.rem_euclid(NANOS_PER_SECOND);
         let seconds = self.seconds + duration.div_euclid(NANOS_PER_SECOND) + nanoseconds / NANOS_PER_SECOND;
         let nanoseconds = u32::try_from(nanoseconds % NANOS_PER_SECOND).unwrap_or(0);

@@ -24,9 +24,9 @@ pub enum Value<'a> {
     Timestamp(Timestamp),
     /// Nanoseconds, as Go's `time.Duration`.
     Duration(i64),
-    List(&'a [Value<'a>]),
+    List(&'a [Self]),
     Map(Map<'a>),
-    Optional(Option<&'a Value<'a>>),
+    Optional(Option<&'a Self>),
     /// The value of `type(x)`, by name: `int`, `list`, `net.IP` …
     Type(&'a str),
     /// `Object{…}`, `Object.spec{…}`, `JSONPatch{…}`.

@@ -65,7 +65,9 @@ fn contains_ip_text<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> Eval
     let net = receiver(args)?;
     let [_, Value::String(text)] = *args else { return Err(EvalError::no_such_overload()) };
     call.charge(ip_cost(net) + cost::traversal(cost::size(text)))?;
-    Ok(Value::Bool(net.contains(&ip::parse(text)?)))
+    // Upstream loses what is wrong with the text.
+    let addr = ip::parse(text).map_err(|_| EvalError::no_such_overload())?;
+    Ok(Value::Bool(net.contains(&addr)))
 }
 
 fn contains_ip<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
@@ -216,6 +218,13 @@ mod tests {
         assert_eq!(show(library.member("prefixLength", &[net])), length);
         assert_eq!(text(library.member("masked", &[net]).expect("a network")), masked);
         assert_eq!(text(net), printed);
+    }
+
+    #[test]
+    fn a_text_that_is_no_address_has_no_overload() {
+        let library = Library::default();
+        let net = library.global("cidr", &[string("10.0.0.0/8")]).expect("a network");
+        assert_eq!(show(library.member("containsIP", &[net, string("x")])), "no such overload");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::cost;
 use super::number::{general, parse_double, shortest_fixed};
 use super::overload::{Call, Form, Overload, Ty};
-use super::time::{parse_duration, parse_timestamp};
+use super::time::parse_duration;
 use crate::eval::{ErrorKind, EvalError, EvalResult, Timestamp, Value, type_name};
 
 pub(super) const OVERLOADS: &[Overload] = &[
@@ -161,8 +161,7 @@ fn to_timestamp<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResu
     let value = only(args)?;
     Ok(Value::Timestamp(match value {
         Value::Int(seconds) => Timestamp::from_unix(*seconds, 0)?,
-        Value::String(text) => parse_timestamp(text)
-            .unwrap_or_else(|| Err(conversion_error(value, "google.protobuf.Timestamp")))?,
+        Value::String(text) => text.parse()?,
         _ => return Err(conversion_error(value, "google.protobuf.Timestamp")),
     }))
 }

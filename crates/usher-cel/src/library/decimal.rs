@@ -111,7 +111,7 @@ impl<'a> Decimal<'a> {
         Self { negative: !self.negative, ..self }
     }
 
-    pub(super) fn add(&self, other: &Decimal<'a>, arena: &'a Arena) -> Result<Self> {
+    pub(super) fn add(&self, other: &Self, arena: &'a Arena) -> Result<Self> {
         let scale = self.scale.max(other.scale);
         let (a, b) = (self.with_scale(scale, arena)?, other.with_scale(scale, arena)?);
         if a.negative == b.negative {

@@ -291,9 +291,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case("dns1123Label", 64, "must be no more than 63 bytes")]
-    #[case("dns1123Subdomain", 254, "must be no more than 253 bytes")]
-    #[case("dns1035Label", 64, "must be no more than 63 bytes")]
+    #[case("dns1123Label", 64, "must be no more than 63 characters")]
+    #[case("dns1123Subdomain", 254, "must be no more than 253 characters")]
+    #[case("dns1035Label", 64, "must be no more than 63 characters")]
     #[case("qualifiedName", 64, "name part must be no more than 63 bytes")]
     #[case("labelValue", 64, "must be no more than 63 bytes")]
     fn names_have_a_greatest_length(#[case] name: &str, #[case] length: usize, #[case] fault: &str) {

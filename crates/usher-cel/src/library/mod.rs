@@ -24,6 +24,7 @@ mod quantity;
 mod quantity_text;
 mod quote;
 mod re2;
+mod regex;
 mod semver;
 mod sets;
 mod standard;
@@ -48,6 +49,7 @@ const TABLES: &[&[Overload]] = &[
     ip::OVERLOADS,
     jsonpatch::OVERLOADS,
     quantity::OVERLOADS,
+    regex::OVERLOADS,
     semver::OVERLOADS,
     sets::OVERLOADS,
     standard::OVERLOADS,

@@ -21,7 +21,7 @@ pub(super) fn is_dns1123_subdomain(text: &str) -> bool {
 }
 
 pub(super) fn check_dns1123_label(text: &str) -> Vec<String> {
-    let mut faults = too_long(text, LABEL_MAX);
+    let mut faults = too_long(text, LABEL_MAX, "characters");
     if !is_label(text) {
         let fault = if is_subdomain(text) { "must not contain dots" } else { DNS1123_LABEL };
         faults.push(fault.into());
@@ -30,7 +30,11 @@ pub(super) fn check_dns1123_label(text: &str) -> Vec<String> {
 }
 
 pub(super) fn check_dns1123_subdomain(text: &str) -> Vec<String> {
-    let mut faults = too_long(text, SUBDOMAIN_MAX);
+    subdomain_faults(text, "characters")
+}
+
+fn subdomain_faults(text: &str, unit: &str) -> Vec<String> {
+    let mut faults = too_long(text, SUBDOMAIN_MAX, unit);
     if !is_subdomain(text) {
         faults.push(DNS1123_SUBDOMAIN.into());
     }
@@ -38,7 +42,7 @@ pub(super) fn check_dns1123_subdomain(text: &str) -> Vec<String> {
 }
 
 pub(super) fn check_dns1035_label(text: &str) -> Vec<String> {
-    let mut faults = too_long(text, LABEL_MAX);
+    let mut faults = too_long(text, LABEL_MAX, "characters");
     if !is_label(text) || text.starts_with(|first: char| first.is_ascii_digit()) {
         faults.push(DNS1035_LABEL.into());
     }
@@ -60,14 +64,15 @@ pub(super) fn check_qualified_name(text: &str) -> Vec<String> {
             name
         }
         Some((prefix, name)) => {
-            faults.extend(check_dns1123_subdomain(prefix).iter().map(|fault| format!("prefix part {fault}")));
+            faults
+                .extend(subdomain_faults(prefix, "bytes").iter().map(|fault| format!("prefix part {fault}")));
             name
         }
     };
     if name.is_empty() {
         faults.push(format!("name part {EMPTY}"));
     }
-    faults.extend(too_long(name, LABEL_MAX).iter().map(|fault| format!("name part {fault}")));
+    faults.extend(too_long(name, LABEL_MAX, "bytes").iter().map(|fault| format!("name part {fault}")));
     if name.is_empty() || !is_label_value(name) {
         faults.push(format!("name part {LABEL_KEY}"));
     }
@@ -75,7 +80,7 @@ pub(super) fn check_qualified_name(text: &str) -> Vec<String> {
 }
 
 pub(super) fn check_label_value(text: &str) -> Vec<String> {
-    let mut faults = too_long(text, LABEL_MAX);
+    let mut faults = too_long(text, LABEL_MAX, "bytes");
     if !is_label_value(text) {
         faults.push(LABEL_VALUE.into());
     }
@@ -100,8 +105,9 @@ pub(super) fn mask_trailing_dash(text: &str) -> String {
     }
 }
 
-fn too_long(text: &str, max: usize) -> Vec<String> {
-    if text.len() > max { vec![format!("must be no more than {max} bytes")] } else { Vec::new() }
+/// Upstream's functions for DNS names speak of characters, those for labels of bytes; all count bytes.
+fn too_long(text: &str, max: usize, unit: &str) -> Vec<String> {
+    if text.len() > max { vec![format!("must be no more than {max} {unit}")] } else { Vec::new() }
 }
 
 /// `[a-z0-9]([-a-z0-9]*[a-z0-9])?`

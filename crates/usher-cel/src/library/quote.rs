@@ -30,9 +30,9 @@ impl fmt::Display for Quoted<'_> {
 }
 
 /// Go's `unicode.IsPrint`, which is what Rust's `{:?}` prints as it is behind another character (a combining mark at the very
-/// beginning would be escaped).
+/// beginning would be escaped). The single quote is escaped by Rust only.
 fn is_printable(char: char) -> bool {
-    format!("a{char}").escape_debug().nth(1) == Some(char)
+    char == '\'' || format!("a{char}").escape_debug().nth(1) == Some(char)
 }
 
 #[cfg(test)]
@@ -44,6 +44,7 @@ mod tests {
     #[rstest]
     #[case::plain("abc", r#""abc""#)]
     #[case::quote_and_backslash("a\"b\\", r#""a\"b\\""#)]
+    #[case::single_quote("it's", r#""it's""#)]
     #[case::control("\u{7}\n\u{1}\u{7f}", r#""\a\n\x01\x7f""#)]
     #[case::letters("äß漢", r#""äß漢""#)]
     #[case::combining_mark("e\u{301}", "\"e\u{301}\"")]

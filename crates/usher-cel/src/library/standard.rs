@@ -111,7 +111,7 @@ mod tests {
         #[case] value: Value<'static>,
         #[case] expected: Result<Value<'static>, &str>,
     ) {
-        check("size", Form::Global, &[value], expected.clone(), 1);
+        check("size", Form::Global, &[value], expected, 1);
         check("size", Form::Member, &[value], expected, 1);
     }
 

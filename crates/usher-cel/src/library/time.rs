@@ -1,10 +1,10 @@
-//! Timestamps and durations: their texts as Go reads them, and the accessors `getFullYear` … `getMilliseconds`.
+//! Timestamps and durations: how Go reads a duration, and the accessors `getFullYear` … `getMilliseconds`.
 //! cel-go `common/stdlib` and `common/types`; every accessor costs 1. Without a zone they answer in UTC.
 
 use jiff::tz::TimeZone;
 
 use super::overload::{Call, Form, Implementation, Overload, Ty};
-use crate::eval::civil::{Civil, SECONDS_PER_DAY, days_of};
+use crate::eval::civil::Civil;
 use crate::eval::{EvalError, EvalResult, Timestamp, Value};
 
 const SECOND: i64 = 1_000_000_000;
@@ -109,85 +109,6 @@ fn offset_part(text: &str) -> Result<i64, Box<EvalError>> {
 /// The nearest time that jiff can hold: its range ends a day before CEL's.
 fn nearest(time: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_second(time.seconds()).unwrap_or(jiff::Timestamp::MAX)
-}
-
-/// Reads RFC 3339 as Go's `time.Parse` does: an hour of one digit and a comma before the fraction are taken, digits after the ninth are
-/// dropped. `None` for a syntax error, an error for a time outside the years 1 to 9999.
-pub(super) fn parse_timestamp(text: &str) -> Option<Result<Timestamp, Box<EvalError>>> {
-    let mut rest = Digits(text.as_bytes());
-    let year = rest.number(4)?;
-    rest.literal(b'-')?;
-    let month = rest.number(2).filter(|month| (1..=12).contains(month))?;
-    rest.literal(b'-')?;
-    let day = rest.number(2)?;
-    rest.literal(b'T')?;
-    let hour = rest.number(2).or_else(|| rest.number(1)).filter(|hour| *hour < 24)?;
-    rest.literal(b':')?;
-    let minute = rest.number(2).filter(|minute| *minute < 60)?;
-    rest.literal(b':')?;
-    let second = rest.number(2).filter(|second| *second < 60)?;
-    let nanoseconds = rest.fraction();
-    let offset = rest.offset()?;
-    let next_month = if month == 12 { days_of(year + 1, 1, 1) } else { days_of(year, month + 1, 1) };
-    if !rest.0.is_empty() || !(1..=next_month - days_of(year, month, 1)).contains(&day) {
-        return None;
-    }
-    let local = days_of(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
-    Some(
-        Timestamp::from_unix(local - i64::from(offset), nanoseconds)
-            .map(|timestamp| timestamp.with_offset(offset)),
-    )
-}
-
-/// What is left to read of a timestamp.
-struct Digits<'t>(&'t [u8]);
-
-impl Digits<'_> {
-    /// Reads exactly `length` digits.
-    fn number(&mut self, length: usize) -> Option<i64> {
-        let (digits, rest) = self.0.split_at_checked(length)?;
-        let mut number = 0;
-        for digit in digits {
-            number = number * 10 + i64::from(digit.is_ascii_digit().then(|| digit - b'0')?);
-        }
-        self.0 = rest;
-        Some(number)
-    }
-
-    fn literal(&mut self, byte: u8) -> Option<()> {
-        self.0 = self.0.strip_prefix(&[byte])?;
-        Some(())
-    }
-
-    /// Nanoseconds of `.123` or `,123`; 0 when there is no fraction.
-    fn fraction(&mut self) -> u32 {
-        let [b'.' | b',', digits @ ..] = self.0 else { return 0 };
-        let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if length == 0 {
-            return 0;
-        }
-        self.0 = &digits[length..];
-        (0..9).fold(0, |value, place| {
-            value * 10 + digits[..length].get(place).map_or(0, |digit| u32::from(digit - b'0'))
-        })
-    }
-
-    /// Seconds of `Z` or `+hh:mm`. Go takes up to 24 hours and up to 60 minutes.
-    fn offset(&mut self) -> Option<i32> {
-        if self.literal(b'Z').is_some() {
-            return Some(0);
-        }
-        let sign = match self.0.first()? {
-            b'+' => 1,
-            b'-' => -1,
-            _ => return None,
-        };
-        self.0 = &self.0[1..];
-        let hours = self.number(2).filter(|hours| *hours <= 24)?;
-        self.literal(b':')?;
-        let minutes = self.number(2).filter(|minutes| *minutes <= 60)?;
-        i32::try_from(sign * (hours * 60 + minutes) * 60).ok()
-    }
 }
 
 /// Reads a duration as Go's `time.ParseDuration`: nanoseconds, or `None` for a syntax error or more than 292 years.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::eval::{Entry, Map, Object};
+use crate::eval::{Entry, Map, Object, Timestamp};
 
 fn as_expression_value(value: &Value<'_>) -> Result<String, WriteError> {
     let mut out = b"before".to_vec();
@@ -74,7 +74,7 @@ fn doubles_are_written_as_go_writes_them() {
 fn values_of_an_expression_are_written_as_cel_go_converts_them() {
     // Each answer was seen from ConvertToNative(structpb.Value) of cel-go 0.29.2.
     let arena = Arena::default();
-    let time = |text: &str| Value::Timestamp(text.parse().unwrap());
+    let time = |seconds, nanoseconds| Value::Timestamp(Timestamp::from_unix(seconds, nanoseconds).unwrap());
     for (value, expected) in [
         (Value::Int(9_007_199_254_740_991), "9007199254740991"),
         (Value::Int(9_007_199_254_740_992), "\"9007199254740992\""),
@@ -83,8 +83,8 @@ fn values_of_an_expression_are_written_as_cel_go_converts_them() {
         (Value::Int(i64::MIN), "\"-9223372036854775808\""),
         (Value::Uint(9_007_199_254_740_992), "\"9007199254740992\""),
         (Value::Uint(7), "7"),
-        (time("2024-01-02T03:04:05.120Z"), "\"2024-01-02T03:04:05.12Z\""),
-        (time("0001-01-01T00:00:00Z"), "\"0001-01-01T00:00:00Z\""),
+        (time(1_704_164_645, 120_000_000), "\"2024-01-02T03:04:05.12Z\""),
+        (time(Timestamp::MIN_SECONDS, 0), "\"0001-01-01T00:00:00Z\""),
         (Value::Duration(3_601_500_000_000), "\"3601.5s\""),
         (Value::Duration(-1_000_000_001), "\"-1.000000001s\""),
         (Value::Duration(360_000_000_000_000), "\"360000s\""),
@@ -117,6 +117,19 @@ fn values_of_an_expression_are_written_as_cel_go_converts_them() {
     assert_eq!(as_expression_value(&Value::Type("int")), Err(WriteError::Type("type")));
     assert_eq!(written(&Value::Int(i64::MAX)), "9223372036854775807");
     assert_eq!(written(&Value::Uint(u64::MAX)), "18446744073709551615");
+}
+
+#[test]
+fn strings_are_escaped_as_by_go_on_request() {
+    // As Go's json.Marshal prints it.
+    let text = "a<b>&\u{2028}\u{2029}\u{2027}\u{202a}é\u{7f}\u{8}\u{c}\u{1}\"\\";
+    let mut out = Vec::new();
+    let options = WriteOptions { escape_html: true, ..WriteOptions::default() };
+    write(&Value::String(text), &mut out, options).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "\"a\\u003cb\\u003e\\u0026\\u2028\\u2029\u{2027}\u{202a}é\u{7f}\\b\\f\\u0001\\\"\\\\\""
+    );
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! Kubernetes' own CEL libraries, compared with the recorded answers of the API server's code: value, error and cost.
+//!
+//! `kubernetes_library/expressions.txt` holds the expressions, `answers.jsonl` what `tests/cluster/oracle` says about them.
+
+use serde_json::Value as Json;
+use usher_cel::eval::{Activation, type_name};
+use usher_cel::library::Ty;
+use usher_cel::library::authorizer::{Authorize, Authorizer, Check, Decision};
+use usher_cel::library::opaque::OpaqueValue;
+use usher_cel::{Arena, Env, EvalResult, Meter, Value};
+
+#[test]
+fn the_libraries_answer_as_the_api_server_does() {
+    let rows: Vec<Json> = include_str!("kubernetes_library/answers.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an answer is JSON"))
+        .collect();
+    assert!(rows.len() > 300, "only {} answers", rows.len());
+    let misses: Vec<String> = rows
+        .iter()
+        .filter_map(|row| {
+            let expression = row["id"].as_str().expect("an expression");
+            let difference = difference(expression, row)?;
+            Some(format!("{expression}\n    {difference}"))
+        })
+        .collect();
+    assert!(misses.is_empty(), "{} of {} differ:\n{}", misses.len(), rows.len(), misses.join("\n"));
+}
+
+/// What differs from the recorded answer; `None` when nothing does.
+fn difference(expression: &str, row: &Json) -> Option<String> {
+    let arena = Arena::default();
+    let authorizer = OpaqueValue::Authorizer(Authorizer::default());
+    let mut env = Env::new();
+    env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
+    let program = match env.compile(expression) {
+        Ok(program) => program,
+        Err(_) if row["stage"] == "compile" => return None,
+        Err(issues) => return Some(format!("does not compile: {issues}\n    want {row}")),
+    };
+    let mut meter = Meter::new(1_000_000);
+    let answer = program.evaluate(&Variables { authorizer: &authorizer }, &arena, &mut meter);
+    let value = match (answer, row["error"].as_str()) {
+        (Err(_), Some(_)) if row["stage"] == "compile" => return None,
+        (Err(error), Some(expected)) if error.message == expected => return None,
+        (Err(error), Some(expected)) => {
+            return Some(format!("error {:?}\n    want  {expected:?}", error.message));
+        }
+        (Err(error), None) => return Some(format!("error {:?}\n    want {}", error.message, row["value"])),
+        (Ok(value), Some(expected)) => return Some(format!("{value}\n    want error {expected:?}")),
+        (Ok(value), None) => value,
+    };
+    if !is_recorded(&value, &row["value"]) {
+        return Some(format!("{value:?}\n    want {}", row["value"]));
+    }
+    (meter.spent() != row["cost"].as_u64()?).then(|| format!("cost {}, want {}", meter.spent(), row["cost"]))
+}
+
+struct Variables<'a> {
+    authorizer: &'a OpaqueValue<'a>,
+}
+
+impl<'a> Activation<'a> for Variables<'a> {
+    fn variable(&self, _slot: u32, _meter: &mut Meter<'_>) -> EvalResult<'a> {
+        Ok(Value::Opaque(self.authorizer))
+    }
+
+    fn authorizer(&self) -> Option<&dyn Authorize> {
+        Some(&FixedAuthorizer)
+    }
+}
+
+/// The same answers as the oracle's authorizer.
+struct FixedAuthorizer;
+
+impl Authorize for FixedAuthorizer {
+    fn check(&self, check: &Check<'_>) -> Decision {
+        match check.verb {
+            "get" => Decision { allowed: true, reason: "everybody may get".into(), error: None },
+            "fail" => Decision { error: Some("the authorizer failed".into()), ..Decision::default() },
+            _ => Decision::default(),
+        }
+    }
+}
+
+/// Whether a value is what was recorded. Values of a library's own type are compared by making one from the recorded text.
+fn is_recorded(value: &Value<'_>, recorded: &Json) -> bool {
+    let text = &recorded["v"];
+    match (value, recorded["t"].as_str().unwrap_or_default()) {
+        (Value::Bool(bool), "bool") => text == *bool,
+        (Value::Int(int), "int") => text.as_str() == Some(&int.to_string()),
+        (Value::Double(double), "double") => {
+            text.as_str().is_some_and(|text| parse_double(text) == Some(*double))
+        }
+        (Value::String(string), "string") => text == *string,
+        (Value::Optional(None), "optional") => text.is_null(),
+        (Value::Optional(Some(value)), "optional") => !text.is_null() && is_recorded(value, text),
+        (Value::List(items), "list") => {
+            let recorded = text.as_array().map(Vec::as_slice).unwrap_or_default();
+            items.len() == recorded.len()
+                && items.iter().zip(recorded).all(|(item, recorded)| is_recorded(item, recorded))
+        }
+        (Value::Map(map), "map") => {
+            let recorded = text.as_array().map(Vec::as_slice).unwrap_or_default();
+            map.len() == recorded.len()
+                && recorded.iter().all(|entry| {
+                    let key = Value::String(entry[0]["v"].as_str().unwrap_or_default());
+                    map.get(&key).is_some_and(|value| is_recorded(value, &entry[1]))
+                })
+        }
+        (Value::Opaque(_), name) => {
+            type_name(value) == name && text.as_str().is_none_or(|text| is_made_from(value, name, text))
+        }
+        _ => false,
+    }
+}
+
+fn is_made_from(value: &Value<'_>, type_name: &str, text: &str) -> bool {
+    let function = match type_name {
+        "kubernetes.Quantity" => "quantity",
+        "kubernetes.URL" => "url",
+        "kubernetes.Semver" => "semver",
+        "net.IP" => "ip",
+        "net.CIDR" => "cidr",
+        // Formats have no text that makes them.
+        _ => return true,
+    };
+    let expression = format!("{function}({text:?})");
+    let program = Env::new().compile(&expression).expect("the recorded text can be read");
+    let arena = Arena::default();
+    let authorizer = OpaqueValue::Authorizer(Authorizer::default());
+    let made = program.evaluate(&Variables { authorizer: &authorizer }, &arena, &mut Meter::new(1000));
+    made.is_ok_and(|made| usher_cel::eval::equal(value, &made))
+}
+
+fn parse_double(text: &str) -> Option<f64> {
+    text.replace("Infinity", "inf").parse().ok()
+}
