@@ -10,6 +10,7 @@ mod trace;
 mod expression;
 mod guard;
 pub mod matching;
+pub mod patch;
 mod rule;
 pub mod slots;
 
@@ -29,7 +30,6 @@ mod evaluation;
 mod message;
 mod mutate;
 mod params;
-mod patch;
 mod rule_result;
 mod warnings;
 
