@@ -223,8 +223,8 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
             };
             let text = message::text(route, message, evaluated);
             match &route.handler {
-                Handler::Reject { reason, .. } => {
-                    self.result.verdicts.push(Verdict::reject(index, text, *reason))
+                Handler::Reject { reason, code, .. } => {
+                    self.result.verdicts.push(Verdict::reject(index, text, *reason, *code))
                 }
                 _ => self.result.warnings.push(text),
             }

@@ -37,9 +37,8 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    pub(super) fn reject(route: usize, message: String, reason: Reason) -> Self {
-        let (reason, code) = (reason.as_str(), reason.code());
-        Self { route: Some(route), message, reason, code, error: None, configuration: false }
+    pub(super) fn reject(route: usize, message: String, reason: Reason, code: u16) -> Self {
+        Self { route: Some(route), message, reason: reason.as_str(), code, error: None, configuration: false }
     }
 
     pub(super) fn error(route: Option<usize>, kind: ErrorKind, message: String) -> Self {

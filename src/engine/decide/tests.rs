@@ -147,10 +147,14 @@ fn variables_keep_their_value_or_error_for_a_pass() {
 #[case::nothing(None, None, "matched expression: true")]
 fn messages_are_chosen(#[case] text: Option<&str>, #[case] expression: Option<&str>, #[case] expected: &str) {
     let message = Message { text: text.map(Arc::from), expression: expression.map(mk_expression) };
-    let handler = Handler::Reject { message, reason: Reason::Forbidden };
+    let handler = Handler::Reject { message, reason: Reason::Forbidden, code: 451 };
     let decision = validate([with_routes("a", [mk_route_if("r", "true", handler)])], &mk_request());
     assert_eq!(messages(&decision), [expected]);
-    assert_eq!((decision.rejections[0].reason, decision.rejections[0].code), ("Forbidden", 403));
+    assert_eq!(
+        (decision.rejections[0].reason, decision.rejections[0].code),
+        ("Forbidden", 451),
+        "a code of its own wins"
+    );
 }
 
 #[rstest]
@@ -250,7 +254,7 @@ fn params_are_found_and_each_is_evaluated(#[case] params: Params, #[case] expect
         index.apply_object(key, StoredObject { json: json.into(), labels: Default::default() });
     }
     let message = Message { text: None, expression: Some(mk_expression("params.metadata.name")) };
-    let reject = Handler::Reject { message, reason: Reason::Invalid };
+    let reject = Handler::Reject { message, reason: Reason::Invalid, code: 422 };
     let rule = Rule { params: Some(params), ..with_routes("a", [mk_route("r", reject)]) };
     index.apply(Arc::new(rule));
     let decision = decide(&index.snapshot(), &mk_request(), &Query::new(Phase::Validating));
@@ -336,7 +340,7 @@ fn the_authorizer_is_asked(#[case] predicate: &str, #[case] expected: &str) {
 fn a_message_must_not_ask_the_authorizer() {
     let expression = mk_expression("authorizer.requestResource.check('get').allowed() ? 'yes' : 'no'");
     let message = Message { text: Some("fallback".into()), expression: Some(expression) };
-    let handler = Handler::Reject { message, reason: Reason::Invalid };
+    let handler = Handler::Reject { message, reason: Reason::Invalid, code: 422 };
     let rules = mk_rule_set([with_routes("a", [mk_route("r", handler)])]);
     let query = Query { authorizer: Some(&AllowsPods), ..Query::new(Phase::Validating) };
     assert_eq!(messages(&decide(&rules, &mk_request(), &query)), ["fallback"]);

@@ -4,7 +4,7 @@ use super::*;
 
 fn validation(expression: &str) -> Route {
     let message = Message::default();
-    let handler = Handler::Reject { message, reason: Reason::Invalid };
+    let handler = Handler::Reject { message, reason: Reason::Invalid, code: 422 };
     Route { holds_when: false, ..mk_route_if("v", expression, handler) }
 }
 
