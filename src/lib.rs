@@ -11,3 +11,8 @@ pub mod diagnostic;
 pub mod engine;
 pub mod rules;
 pub mod source;
+pub mod webhook;
+
+pub mod admin;
+pub mod cli;
+pub mod telemetry;

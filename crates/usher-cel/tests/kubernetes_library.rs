@@ -1,8 +1,10 @@
 //! Kubernetes' own CEL libraries, compared with the recorded answers of the API server's code: value, error and cost.
 //!
-//! `kubernetes_library/expressions.txt` holds the expressions, `answers.jsonl` what `tests/cluster/oracle` says about them.
+//! `kubernetes_library/expressions.txt` holds the expressions, `answers.jsonl` what `tests/cluster/oracle` says about them;
+//! `language.jsonl` is the same for operators, macros and selections on the variable `object` of `object.json`.
 
 use serde_json::Value as Json;
+use usher_cel::document::{self, Options};
 use usher_cel::eval::{Activation, type_name};
 use usher_cel::library::Ty;
 use usher_cel::library::authorizer::{Authorize, Authorizer, Check, Decision};
@@ -11,11 +13,18 @@ use usher_cel::{Arena, Env, EvalResult, Meter, Value};
 
 #[test]
 fn the_libraries_answer_as_the_api_server_does() {
-    let rows: Vec<Json> = include_str!("kubernetes_library/answers.jsonl")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an answer is JSON"))
-        .collect();
-    assert!(rows.len() > 300, "only {} answers", rows.len());
+    compare(include_str!("kubernetes_library/answers.jsonl"), 300);
+}
+
+#[test]
+fn the_language_answers_and_costs_as_in_the_api_server() {
+    compare(include_str!("kubernetes_library/language.jsonl"), 160);
+}
+
+fn compare(answers: &str, least: usize) {
+    let rows: Vec<Json> =
+        answers.lines().map(|line| serde_json::from_str(line).expect("an answer is JSON")).collect();
+    assert!(rows.len() > least, "only {} answers", rows.len());
     let misses: Vec<String> = rows
         .iter()
         .filter_map(|row| {
@@ -33,13 +42,16 @@ fn difference(expression: &str, row: &Json) -> Option<String> {
     let authorizer = OpaqueValue::Authorizer(Authorizer::default());
     let mut env = Env::new();
     env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
+    env.declare("object");
+    let object = include_str!("kubernetes_library/object.json");
+    let object = document::parse(object, &arena, Options::default()).expect("the object is JSON");
     let program = match env.compile(expression) {
         Ok(program) => program,
         Err(_) if row["stage"] == "compile" => return None,
         Err(issues) => return Some(format!("does not compile: {issues}\n    want {row}")),
     };
     let mut meter = Meter::new(1_000_000);
-    let answer = program.evaluate(&Variables { authorizer: &authorizer }, &arena, &mut meter);
+    let answer = program.evaluate(&Variables { authorizer: &authorizer, object }, &arena, &mut meter);
     let value = match (answer, row["error"].as_str()) {
         (Err(_), Some(_)) if row["stage"] == "compile" => return None,
         (Err(error), Some(expected)) if error.message == expected => return None,
@@ -58,11 +70,12 @@ fn difference(expression: &str, row: &Json) -> Option<String> {
 
 struct Variables<'a> {
     authorizer: &'a OpaqueValue<'a>,
+    object: Value<'a>,
 }
 
 impl<'a> Activation<'a> for Variables<'a> {
-    fn variable(&self, _slot: u32, _meter: &mut Meter<'_>) -> EvalResult<'a> {
-        Ok(Value::Opaque(self.authorizer))
+    fn variable(&self, slot: u32, _meter: &mut Meter<'_>) -> EvalResult<'a> {
+        Ok(if slot == 0 { Value::Opaque(self.authorizer) } else { self.object })
     }
 
     fn authorizer(&self) -> Option<&dyn Authorize> {
@@ -93,6 +106,12 @@ fn is_recorded(value: &Value<'_>, recorded: &Json) -> bool {
             text.as_str().is_some_and(|text| parse_double(text) == Some(*double))
         }
         (Value::String(string), "string") => text == *string,
+        (Value::Type(name), "type") => text == *name,
+        (Value::Timestamp(time), "timestamp") => text.as_str() == Some(&time.to_string()),
+        (Value::Duration(nanoseconds), "duration") => {
+            let made = made_by(&format!("duration('{}')", text.as_str().unwrap_or_default()));
+            made == Some(*nanoseconds)
+        }
         (Value::Optional(None), "optional") => text.is_null(),
         (Value::Optional(Some(value)), "optional") => !text.is_null() && is_recorded(value, text),
         (Value::List(items), "list") => {
@@ -115,6 +134,18 @@ fn is_recorded(value: &Value<'_>, recorded: &Json) -> bool {
     }
 }
 
+/// The nanoseconds that a constant expression gives.
+fn made_by(expression: &str) -> Option<i64> {
+    let arena = Arena::default();
+    let authorizer = OpaqueValue::Authorizer(Authorizer::default());
+    let program = Env::new().compile(expression).ok()?;
+    let variables = Variables { authorizer: &authorizer, object: Value::Null };
+    match program.evaluate(&variables, &arena, &mut Meter::new(1_000)) {
+        Ok(Value::Duration(nanoseconds)) => Some(nanoseconds),
+        _ => None,
+    }
+}
+
 fn is_made_from(value: &Value<'_>, type_name: &str, text: &str) -> bool {
     let function = match type_name {
         "kubernetes.Quantity" => "quantity",
@@ -129,7 +160,11 @@ fn is_made_from(value: &Value<'_>, type_name: &str, text: &str) -> bool {
     let program = Env::new().compile(&expression).expect("the recorded text can be read");
     let arena = Arena::default();
     let authorizer = OpaqueValue::Authorizer(Authorizer::default());
-    let made = program.evaluate(&Variables { authorizer: &authorizer }, &arena, &mut Meter::new(1000));
+    let made = program.evaluate(
+        &Variables { authorizer: &authorizer, object: Value::Null },
+        &arena,
+        &mut Meter::new(1000),
+    );
     made.is_ok_and(|made| usher_cel::eval::equal(value, &made))
 }
 

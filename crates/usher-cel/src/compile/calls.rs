@@ -14,7 +14,7 @@ const FOLD_COST: u64 = 1_000_000;
 /// Functions that cel-go evaluates while it plans a program when their argument is constant (`overloads.IsTypeConversionFunction`); an error
 /// there is an error of the program.
 const CONVERSIONS: &[&str] =
-    &["bool", "bytes", "double", "duration", "int", "string", "timestamp", "type", "uint"];
+    &["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"];
 
 impl Lower<'_> {
     /// Whether `target.function(…)` calls a function with a dotted name, as `sets.contains`.

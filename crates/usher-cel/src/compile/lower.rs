@@ -358,12 +358,6 @@ impl<'s> Lower<'s> {
         self.live_locals -= 1;
     }
 
-    /// Whether any variable with this name, or as the first part of a dotted one, is declared or in scope.
-    pub(super) fn is_variable(&self, name: &str) -> bool {
-        self.scopes.iter().any(|(scoped, _)| **scoped == *name)
-            || self.env.names().any(|known| known.split('.').next() == Some(name))
-    }
-
     fn nearest_name(&self, name: &str) -> Option<String> {
         let scoped = self.scopes.iter().map(|(name, _)| &**name).filter(|name| !name.starts_with(['@', '#']));
         super::suggest::nearest(name, self.env.names().chain(scoped)).map(str::to_owned)

@@ -115,7 +115,7 @@ impl Lower<'_> {
             Node::Constant(Constant::List(items)) if items.iter().all(is_set_member) => {
                 Node::InConstant { item, set: Box::new(ConstantSet::new(items.clone())) }
             }
-            _ => Node::In { item, container },
+            _ => Node::In { item, container, resolved: matches!(self.ty(container), Ty::List(_)) },
         }
     }
 }

@@ -117,9 +117,11 @@ pub(crate) enum Node {
         left: NodeId,
         right: NodeId,
     },
+    /// `resolved`: the container is known to be a list, which makes the look through it cost its length.
     In {
         item: NodeId,
         container: NodeId,
+        resolved: bool,
     },
     InConstant {
         item: NodeId,

@@ -144,11 +144,11 @@ impl<'b> Scanner<'b> {
         Ok(true)
     }
 
-    /// Moves over the next value, whatever it is, and gives its text.
+    /// Moves over the next value, whatever it is, and gives its text: a document of its own, which may be as deep as one.
     pub fn skip(&mut self) -> Result<&'b str, JsonError> {
         self.lexer.peek();
         let start = self.lexer.offset();
-        grammar::skip(&mut self.lexer, self.depth)?;
+        grammar::skip(&mut self.lexer, 0)?;
         self.first = false;
         Ok(self.lexer.since(start))
     }

@@ -110,16 +110,16 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             Node::And(terms) => self.logical(terms, false),
             Node::Or(terms) => self.logical(terms, true),
             Node::Conditional { condition, then, otherwise } => match self.eval(*condition)? {
-                Value::Bool(true) => self.eval(*then),
-                Value::Bool(false) => self.eval(*otherwise),
+                Value::Bool(true) => self.eval_attribute(*then),
+                Value::Bool(false) => self.eval_attribute(*otherwise),
                 _ => Err(EvalError::no_such_overload()),
             },
             Node::Equal { left, right, negated } => {
-                let (left, right) = (self.eval(*left)?, self.eval(*right)?);
+                let (left, right) = self.both(*left, *right)?;
                 Ok(Value::Bool(self.equal(&left, &right)? != *negated))
             }
             Node::Compare { comparison, left, right } => self.compare(*comparison, *left, *right),
-            Node::In { item, container } => self.membership(*item, *container),
+            Node::In { item, container, resolved } => self.membership(*item, *container, *resolved),
             Node::InConstant { item, set } => {
                 let item = self.eval(*item)?;
                 Ok(Value::Bool(set.contains(&item, self.arena)?))
@@ -172,6 +172,39 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         }
     }
 
+    /// A branch of `?:` or an index. One that is a name, or starts with one, is part of a larger attribute in cel-go and does not cost
+    /// one by itself.
+    #[inline]
+    pub(super) fn eval_attribute(&mut self, id: NodeId) -> EvalResult<'a> {
+        let value = self.eval(id);
+        if matches!(self.program.node(id), Node::Variable(_) | Node::Local(_) | Node::Path(_)) {
+            self.meter.refund(1);
+        }
+        value
+    }
+
+    /// Both operands of a strict operator. cel-go evaluates the second even when the first is an error, and charges the call.
+    #[inline]
+    fn both(&mut self, left: NodeId, right: NodeId) -> Result<(Value<'a>, Value<'a>), Box<EvalError>> {
+        let left = self.eval(left);
+        match left {
+            Ok(left) => match self.eval(right) {
+                Ok(right) => Ok((left, right)),
+                Err(error) => Err(self.failed_operand(error)),
+            },
+            Err(error) if !error.kind.is_absorbable() => Err(error),
+            Err(error) => match self.eval(right) {
+                Err(other) if !other.kind.is_absorbable() => Err(other),
+                _ => Err(self.failed_operand(error)),
+            },
+        }
+    }
+
+    #[cold]
+    fn failed_operand(&mut self, error: Box<EvalError>) -> Box<EvalError> {
+        self.meter.charge(1).err().unwrap_or(error)
+    }
+
     #[inline]
     fn equal(&mut self, left: &Value<'a>, right: &Value<'a>) -> Result<bool, Box<EvalError>> {
         if let (Value::Bool(left), Value::Bool(right)) = (left, right) {
@@ -209,7 +242,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
 
     #[inline(never)]
     fn compare(&mut self, comparison: Comparison, left: NodeId, right: NodeId) -> EvalResult<'a> {
-        let (left, right) = (self.eval(left)?, self.eval(right)?);
+        let (left, right) = self.both(left, right)?;
         let cost = match (&left, &right) {
             (Value::String(a), Value::String(b)) => {
                 traversal_cost(a.chars().count().min(b.chars().count()) as u64)
@@ -235,11 +268,11 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     }
 
     #[inline(never)]
-    fn membership(&mut self, item: NodeId, container: NodeId) -> EvalResult<'a> {
-        let (item, container) = (self.eval(item)?, self.eval(container)?);
+    fn membership(&mut self, item: NodeId, container: NodeId, resolved: bool) -> EvalResult<'a> {
+        let (item, container) = self.both(item, container)?;
         match container {
             Value::List(list) => {
-                self.meter.charge(list.len() as u64)?;
+                self.meter.charge(if resolved { list.len() as u64 } else { 1 })?;
                 Ok(Value::Bool(list.iter().any(|other| equal(other, &item))))
             }
             Value::Map(map) => {
@@ -252,7 +285,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
 
     #[inline(never)]
     fn arithmetic(&mut self, operator: Arithmetic, left: NodeId, right: NodeId) -> EvalResult<'a> {
-        let (left, right) = (self.eval(left)?, self.eval(right)?);
+        let (left, right) = self.both(left, right)?;
         if let Arithmetic::Add = operator {
             // Concatenation charges by length.
             return arithmetic::add(&left, &right, self.arena, self.meter);
@@ -269,7 +302,6 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     #[inline(never)]
     fn optional_or(&mut self, target: NodeId, other: NodeId, value: bool) -> EvalResult<'a> {
         let optional = self.eval(target)?;
-        self.meter.charge(1)?;
         let Value::Optional(held) = optional else { return Err(EvalError::no_such_overload()) };
         match held {
             Some(held) if value => Ok(*held),

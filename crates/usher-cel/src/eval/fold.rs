@@ -243,15 +243,12 @@ fn general<'a>(
     evaluator.eval(result)
 }
 
-/// Whether a round's element is wanted. cel-go's step is `filter ? grown : @result`, which looks at the accumulator either way.
+/// Whether a round's element is wanted. cel-go's step is `filter ? grown : @result`, of which the second costs nothing.
 fn passes(evaluator: &mut Evaluator<'_, '_, '_>, filter: Option<NodeId>) -> Result<bool, Box<EvalError>> {
     let Some(filter) = filter else { return Ok(true) };
     match evaluator.eval(filter)? {
         Value::Bool(true) => Ok(true),
-        Value::Bool(false) => {
-            evaluator.meter.charge(ACCUMULATOR)?;
-            Ok(false)
-        }
+        Value::Bool(false) => Ok(false),
         _ => Err(EvalError::no_such_overload().at(evaluator.program.span(filter))),
     }
 }

@@ -49,6 +49,12 @@ impl<'m> Meter<'m> {
         Ok(())
     }
 
+    /// Takes back what turned out to be part of another charge.
+    #[inline]
+    pub(crate) fn refund(&mut self, units: u64) {
+        self.spent = self.spent.saturating_sub(units);
+    }
+
     /// Counts one loop iteration.
     ///
     /// # Errors

@@ -75,12 +75,20 @@ fn take<'a>(
                 evaluator.meter.charge(1)?;
                 return Ok(Some(*found));
             }
-            absent(value, name, *span, optional)
+            let found = absent(value, name, *span, optional);
+            if !matches!(found, Ok(None)) {
+                evaluator.meter.charge(1)?;
+            }
+            found
         }
         Step::Index { index, span, .. } => {
-            let index = evaluator.eval(*index)?;
-            evaluator.meter.charge(1)?;
-            look_up(value, &index, optional).map_err(|error| error.at(*span))
+            let index = evaluator.eval_attribute(*index)?;
+            let found = look_up(value, &index, optional).map_err(|error| error.at(*span));
+            // What is absent behind a `?` costs nothing.
+            if !matches!(found, Ok(None)) {
+                evaluator.meter.charge(1)?;
+            }
+            found
         }
     }
 }

@@ -1,0 +1,12 @@
+//! The webhook server over real TLS connections.
+
+mod certificates;
+mod client;
+mod connections;
+mod corpus;
+mod drain;
+mod http;
+mod logs;
+mod process;
+mod reviews;
+mod server;
