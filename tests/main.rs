@@ -4,4 +4,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod architecture;
+mod policies;
 mod webhook;
