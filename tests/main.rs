@@ -4,4 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod architecture;
+mod certs;
+mod deploy;
+mod policies;
 mod webhook;
