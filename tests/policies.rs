@@ -138,6 +138,21 @@ fn a_pod_that_says_little_is_made_one_that_all_shipped_rules_admit() {
     assert_eq!(ask(&rules, &patched, Phase::Mutating).patch, None, "nothing is left to change");
 }
 
+#[test]
+fn examples_in_the_guide_are_taken_from_the_shipped_rules() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = std::fs::read_to_string(root.join("docs/rules.md")).unwrap();
+    let examples: Vec<&str> =
+        guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(examples.len() > 5);
+    for example in examples {
+        let (place, text) = example.split_once('\n').unwrap();
+        let path = place.strip_prefix("# ").unwrap_or_else(|| panic!("an example without its file: {place}"));
+        let file = std::fs::read_to_string(root.join(path)).unwrap();
+        assert!(file.contains(text), "not in {path}:\n{text}");
+    }
+}
+
 fn told(written: &RoutingRule, finding: &usher::diagnostic::Diagnostic) -> String {
     format!("{}: {finding}", name(written))
 }
