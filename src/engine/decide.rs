@@ -161,14 +161,10 @@ fn warn(decision: &mut Decision, rule: &str) {
 /// Mutations, by place of rule and route, that must not be made.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    routes: Vec<(u32, usize)>,
-    everything: bool,
-}
-
-impl LeftOut {
-    pub(super) fn contains(&self, rank: u32, route: usize) -> bool {
-        self.everything || self.routes.contains(&(rank, route))
-    }
+    /// Reported as errors, whatever their predicates say.
+    pub(super) routes: Vec<(u32, usize)>,
+    /// After too many trials: no change is made, and each route that would make one is an error.
+    pub(super) everything: bool,
 }
 
 impl fmt::Debug for Query<'_> {

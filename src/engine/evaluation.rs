@@ -126,7 +126,10 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
             if let Some(trace) = &mut self.trace {
                 trace.routes.push(RouteTrace::new(index, route));
             }
-            let acts = self.predicate(route).and_then(|holds| Ok(holds && self.mutation(index, route)?));
+            let acts = self
+                .admitted(index)
+                .and_then(|()| self.predicate(route))
+                .and_then(|holds| Ok(holds && self.mutation(index, route)?));
             match acts {
                 Ok(false) => {}
                 Ok(true) => {
@@ -156,6 +159,15 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
         }
     }
 
+    /// An error for a route that was left out, whatever its predicate says now: it may only be true of the result.
+    fn admitted(&self, index: usize) -> Result<(), Failure> {
+        if self.left_out.routes.contains(&(self.rank, index)) {
+            Err(Failure::not_idempotent())
+        } else {
+            Ok(())
+        }
+    }
+
     fn predicate(&mut self, route: &'a Route) -> Result<bool, Failure> {
         let Some(predicate) = &route.predicate else { return Ok(true) };
         if !route.holds_when {
@@ -169,14 +181,8 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
     /// Makes the route's change, if it is one that makes changes; whether the route has acted.
     fn mutation(&mut self, index: usize, route: &'a Route) -> Result<bool, Failure> {
         let Handler::Mutate(mutation) = &route.handler else { return Ok(true) };
-        if self.left_out.contains(self.rank, index) {
-            return Err(Failure {
-                kind: ErrorKind::InvalidArgument,
-                message: "the mutation is not idempotent: it changes its own result again, so it was left out; let the \
-                          predicate be false once the change is made"
-                    .to_owned(),
-                exhausted: false,
-            });
+        if self.left_out.everything {
+            return Err(Failure::not_idempotent());
         }
         let documents = self.activation.documents;
         let applied = match mutation {
@@ -323,6 +329,14 @@ impl Failure {
         // Kubernetes' text.
         let message = format!("expression '{}' resulted in error: {message}", expression.source());
         Self { kind, message, exhausted: false }
+    }
+
+    fn not_idempotent() -> Self {
+        let message = "the mutation is not idempotent: evaluated again on the result of all mutations it changes the \
+                       object once more, so it was left out; let the predicate be false once the change is made, and \
+                       put the route after those that it depends on"
+            .to_owned();
+        Self { kind: ErrorKind::InvalidArgument, message, exhausted: false }
     }
 
     fn of_mutation(error: &EvalError) -> Self {

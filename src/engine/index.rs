@@ -45,6 +45,11 @@ impl RuleIndex {
         Arc::make_mut(&mut self.objects).insert(key, Arc::new(object));
     }
 
+    /// The objects as they stand now.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
     /// Whether there was such an object.
     pub fn delete_object(&mut self, key: &ObjectKey) -> bool {
         Arc::make_mut(&mut self.objects).remove(key)

@@ -34,7 +34,7 @@ mod rule_result;
 mod warnings;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use annotations::is_annotation_key;
 pub use decide::{Query, decide};

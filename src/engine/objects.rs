@@ -49,6 +49,10 @@ impl Objects {
         self.by_key.get(key)
     }
 
+    pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.by_key.keys()
+    }
+
     /// The Namespace of that name.
     pub fn namespace(&self, name: &str) -> Option<&Arc<StoredObject>> {
         self.namespaces.get(name)

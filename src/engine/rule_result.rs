@@ -38,8 +38,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     pub(super) fn reject(route: usize, message: String, reason: Reason, code: u16) -> Self {
-        let reason = reason.as_str();
-        Self { route: Some(route), message, reason, code, error: None, configuration: false }
+        Self { route: Some(route), message, reason: reason.as_str(), code, error: None, configuration: false }
     }
 
     pub(super) fn error(route: Option<usize>, kind: ErrorKind, message: String) -> Self {

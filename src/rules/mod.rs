@@ -1,12 +1,19 @@
 //! Rules: the only translation from what users write ([`crate::api`]) to what is evaluated ([`crate::engine`]).
 //!
-//! Reading order: [`compile()`] (a `RoutingRule`), [`policies`] (the admission policies of Kubernetes, by the same compiler).
+//! Reading order: [`compile()`] (a `RoutingRule`), [`policies`] (the admission policies of Kubernetes, by the same compiler),
+//! [`RuleWriter`] (which rules there are, and which version of each answers requests), [`LiveRules`] (the handle of those who answer).
 
 mod compile;
 mod guards;
 mod inline_tests;
+mod item;
 mod kinds;
+mod live;
 pub mod policies;
+mod writer;
 
 pub use compile::{Compiled, Context, accept, compile, placeholder};
+pub use item::{Item, ItemKey, ItemKind};
 pub use kinds::Kinds;
+pub use live::LiveRules;
+pub use writer::{Report, RuleWriter};

@@ -3,6 +3,7 @@
 
 mod change;
 mod directory;
+mod feed;
 mod manifest;
 mod object;
 mod object_store;
@@ -14,6 +15,7 @@ mod yaml;
 
 pub use change::{Broken, Change, Snapshot};
 pub use directory::{DirectorySource, is_manifest};
+pub use feed::feed;
 pub use manifest::{Document, MAX_FILE_BYTES, Manifest, read_manifest, read_values};
 pub use object::{Loaded, Object, ObjectKey, decode};
 pub use object_store::{ObjectStore, StoredObject};

@@ -107,6 +107,12 @@ impl ObjectStore {
         self.get("v1", "Namespace", "", name)
     }
 
+    /// All objects, in the order of apiVersion, kind, namespace and name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredObject>> {
+        let namespaces = self.kinds.values().flat_map(BTreeMap::values);
+        namespaces.flat_map(BTreeMap::values).flat_map(BTreeMap::values)
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.length

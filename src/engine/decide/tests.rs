@@ -147,10 +147,14 @@ fn variables_keep_their_value_or_error_for_a_pass() {
 #[case::nothing(None, None, "matched expression: true")]
 fn messages_are_chosen(#[case] text: Option<&str>, #[case] expression: Option<&str>, #[case] expected: &str) {
     let message = Message { text: text.map(Arc::from), expression: expression.map(mk_expression) };
-    let handler = Handler::Reject { message, reason: Reason::Forbidden, code: 403 };
+    let handler = Handler::Reject { message, reason: Reason::Forbidden, code: 451 };
     let decision = validate([with_routes("a", [mk_route_if("r", "true", handler)])], &mk_request());
     assert_eq!(messages(&decision), [expected]);
-    assert_eq!((decision.rejections[0].reason, decision.rejections[0].code), ("Forbidden", 403));
+    assert_eq!(
+        (decision.rejections[0].reason, decision.rejections[0].code),
+        ("Forbidden", 451),
+        "a code of its own wins"
+    );
 }
 
 #[rstest]

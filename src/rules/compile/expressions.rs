@@ -111,7 +111,7 @@ impl Scope {
         }
         let program = match compile_ast(&ast, &self.env(place)) {
             Ok(program) if own.is_empty() => program,
-            Ok(_) => return Err(self.own_findings(source, field, own, Vec::new())),
+            Ok(_) => return Err(own_findings(source, field, own, Vec::new())),
             Err(issues) => {
                 // What was said about `variables.x` need not be said again about `variables`.
                 let told = |span: Span| {
@@ -123,29 +123,13 @@ impl Scope {
                     Finding { span: issue.span, code: Code::CelInvalid, message: issue.message.clone(), help }
                 });
                 let rest = rest.collect();
-                return Err(self.own_findings(source, field, own, rest));
+                return Err(own_findings(source, field, own, rest));
             }
         };
         self.check_broken(&program, source, field)?;
         check_type(&program, source, field, place)?;
         let necessary = necessary(&ast, &self.necessary);
         Ok(Checked { expression: Expression::new(program), necessary })
-    }
-
-    fn own_findings(&self, source: &str, field: &str, own: Vec<Finding>, rest: Vec<Finding>) -> Rejected {
-        let mut findings: Vec<Finding> = own.into_iter().chain(rest).collect();
-        findings.sort_by_key(|finding| finding.span.start);
-        let issues = findings
-            .iter()
-            .map(|finding| usher_cel::Issue {
-                span: finding.span,
-                message: finding.message.clone(),
-                help: finding.help.clone(),
-            })
-            .collect();
-        let text = format!("compilation failed: {}", Issues::new(source, issues));
-        let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(source, field)).collect();
-        Rejected { diagnostics, text }
     }
 
     /// The names of the environment. A name that may not be read keeps its slot under a name that cannot be written.
@@ -286,6 +270,23 @@ fn rejected(issues: &Issues, field: &str, code: Code) -> Rejected {
         diagnostics: issues.0.iter().map(|issue| finding(issue).diagnostic(source, field)).collect(),
         text: format!("compilation failed: {issues}"),
     }
+}
+
+/// Everything that is wrong with one expression, as diagnostics and as Kubernetes prints it.
+fn own_findings(source: &str, field: &str, own: Vec<Finding>, rest: Vec<Finding>) -> Rejected {
+    let mut findings: Vec<Finding> = own.into_iter().chain(rest).collect();
+    findings.sort_by_key(|finding| finding.span.start);
+    let issues = findings
+        .iter()
+        .map(|finding| usher_cel::Issue {
+            span: finding.span,
+            message: finding.message.clone(),
+            help: finding.help.clone(),
+        })
+        .collect();
+    let text = format!("compilation failed: {}", Issues::new(source, issues));
+    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(source, field)).collect();
+    Rejected { diagnostics, text }
 }
 
 /// Kubernetes' check of the result (apiserver `cel/compile.go`), as far as the type is known without a schema.

@@ -301,4 +301,6 @@ pub(crate) fn is_identifier(name: &str) -> bool {
 }
 
 #[cfg(test)]
+mod guarded;
+#[cfg(test)]
 mod tests;

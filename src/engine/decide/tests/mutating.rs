@@ -130,6 +130,22 @@ fn rules_that_undo_each_other_do_not_reach_the_wire() {
     assert_eq!((patch(&decision), decision.allowed()), (None, true));
 }
 
+#[rstest]
+#[case::fail(FailurePolicy::Fail)]
+#[case::ignore(FailurePolicy::Ignore)]
+fn a_route_that_only_acts_on_the_result_is_told_of(#[case] failure_policy: FailurePolicy) {
+    let early = mk_route_if("early", "has(object.spec)", literal(ADD_A));
+    let spec = r#"[{"op":"add","path":"/spec","value":{}}]"#;
+    let rule = Rule { failure_policy, ..with_routes("a", [early, mk_route("late", literal(spec))]) };
+    let decision = mutate([rule], &mk_request());
+    assert_eq!(decision.outcomes[0].route.as_deref(), Some("early"));
+    assert!(matches!(decision.outcomes[0].finding, Finding::Error { .. }));
+    match failure_policy {
+        FailurePolicy::Fail => assert_eq!((decision.rejections.len(), patch(&decision)), (1, None)),
+        FailurePolicy::Ignore => assert_eq!(patch(&decision), Some(spec)),
+    }
+}
+
 #[test]
 fn the_answer_to_the_own_result_is_no_patch() {
     let rules = || [with_routes("a", [mk_route("r", literal(ADD_A))])];
