@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use usher::api::{ExpectedDecision, RoutingRule};
 use usher::engine::{
-    Decision, GroupVersionKind, GroupVersionResource, ObjectKey, Phase, Protected, Query, Request, Rule,
-    RuleIndex, RuleSet, StoredObject, decide,
+    Decision, GroupVersionKind, GroupVersionResource, ObjectKey, Operation, Phase, Protected, Query, Request,
+    Rule, RuleIndex, RuleSet, StoredObject, decide,
 };
 use usher::rules::{Context, Kinds, accept};
 use usher::source::{DirectorySource, Object, Snapshot, is_manifest};
@@ -85,6 +85,36 @@ fn pods_of_the_pod_security_tests_are_judged_as_kubernetes_judges_them() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
     assert!(checks.len() > 10, "only {checks:?}");
+}
+
+#[test]
+fn no_shipped_rule_fails_on_a_real_manifest() {
+    const RESOURCES: &[(&str, &str)] = &[
+        ("Pod", "pods"),
+        ("Deployment", "deployments"),
+        ("ReplicaSet", "replicasets"),
+        ("StatefulSet", "statefulsets"),
+        ("DaemonSet", "daemonsets"),
+        ("Job", "jobs"),
+        ("CronJob", "cronjobs"),
+    ];
+    let Some(rows) = corpus("manifests.jsonl") else { return };
+    let rules = rule_set("");
+    let (mut asked, mut errors) = (0, Vec::new());
+    for row in &rows {
+        let kind = row["object"]["kind"].as_str().unwrap_or_default();
+        let Some((_, resource)) = RESOURCES.iter().find(|(known, _)| *known == kind) else { continue };
+        asked += 1;
+        for phase in [Phase::Mutating, Phase::Validating] {
+            for operation in [Operation::Create, Operation::Update, Operation::Delete] {
+                let decision = ask_about(&rules, &row["object"], resource, phase, operation);
+                let failed = decision.rejections.iter().filter(|rejection| rejection.error.is_some());
+                errors.extend(failed.map(|one| format!("{} {}: {}", row["id"], one.rule, one.message)));
+            }
+        }
+    }
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    assert!(asked > 100, "only {asked} manifests");
 }
 
 #[test]
@@ -167,14 +197,28 @@ pub(crate) fn create(rules: &RuleSet, object: &Value) -> Decision {
 }
 
 fn ask(rules: &RuleSet, object: &Value, phase: Phase) -> Decision {
+    ask_about(rules, object, "pods", phase, Operation::Create)
+}
+
+fn ask_about(
+    rules: &RuleSet,
+    object: &Value,
+    resource: &str,
+    phase: Phase,
+    operation: Operation,
+) -> Decision {
     let json = object.to_string();
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let request = Request {
         uid: "1",
-        kind: GroupVersionKind { group: "", version: "v1", kind: "Pod" },
-        resource: GroupVersionResource { group: "", version: "v1", resource: "pods" },
+        kind: GroupVersionKind { group, version, kind: object["kind"].as_str().unwrap_or_default() },
+        resource: GroupVersionResource { group, version, resource },
         name: object["metadata"]["name"].as_str().unwrap_or_default(),
         namespace: "default",
-        object: Some(&json),
+        operation,
+        object: (operation != Operation::Delete).then_some(&*json),
+        old_object: (operation != Operation::Create).then_some(&*json),
         ..Request::default()
     };
     decide(rules, &request, &Query::new(phase))
