@@ -1,0 +1,5 @@
+//! `usher serve`.
+
+mod process;
+
+pub use process::{Addresses, Deciding, Process};
