@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 
 use super::terminal::Color;
-use super::{Exit, check, completions, crd, eval, explain, terminal, version};
+use super::{Exit, check, completions, crd, eval, explain, serve, terminal, version};
 
 /// Version of the JSON that the commands write.
 pub(super) const API_VERSION: &str = "cli.usher.dev/v1alpha1";
@@ -32,6 +32,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    Serve(Box<serve::ServeArgs>),
     Eval(eval::EvalArgs),
     Check(check::CheckArgs),
     Crd(crd::CrdArgs),
@@ -78,7 +79,11 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString]) -> Exit {
     if wants_json(arguments) {
         let text = error.render().to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = terminal::json(&Failure { api_version: API_VERSION, kind: "Failure", errors: [Message { message }] });
+        let _ = terminal::json(&Failure {
+            api_version: API_VERSION,
+            kind: "Failure",
+            errors: [Message { message }],
+        });
     }
     Exit::Failed
 }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::Exit;
 use super::args::API_VERSION;
 use super::findings::{Finding, counts};
 use super::load::{Rules, load};
 use super::terminal::{self, count};
-use super::Exit;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::engine::Protected;
 

@@ -49,6 +49,7 @@ fn run(command: Command) -> Exit {
     let ended = match command {
         Command::Eval(args) => eval::run(args),
         Command::Check(args) => check::run(args),
+        Command::Serve(args) => serve::run(*args),
         Command::Crd(args) => crd::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Version(args) => version::run(args),

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use anstream::ColorChoice;
 use annotate_snippets::Renderer;
+use anstream::ColorChoice;
 use clap::ValueEnum;
 use clap::builder::styling::{AnsiColor, Effects, Style};
 use serde::Serialize;

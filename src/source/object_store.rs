@@ -102,15 +102,15 @@ impl ObjectStore {
         wanted.flat_map(|(_, names)| names.values())
     }
 
-    /// All objects, in the order of API version, kind, namespace and name.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredObject>> {
-        let kinds = self.kinds.values().flat_map(BTreeMap::values);
-        kinds.flat_map(BTreeMap::values).flat_map(BTreeMap::values)
-    }
-
     /// The Namespace of that name.
     pub fn namespace(&self, name: &str) -> Option<&Arc<StoredObject>> {
         self.get("v1", "Namespace", "", name)
+    }
+
+    /// All objects, in the order of apiVersion, kind, namespace and name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredObject>> {
+        let namespaces = self.kinds.values().flat_map(BTreeMap::values);
+        namespaces.flat_map(BTreeMap::values).flat_map(BTreeMap::values)
     }
 
     /// How many objects there are.

@@ -56,11 +56,7 @@ pub(super) fn evaluate(rules: &RuleSet, request: &Request<'_>, phases: Phases, t
         let request = Request { object: patched.as_deref().or(request.object), ..request.clone() };
         decisions.push((Phase::Validating, ask(&request, Phase::Validating)));
     }
-    Evaluated {
-        phases: decisions,
-        object: request.object.map(str::to_owned),
-        patched,
-    }
+    Evaluated { phases: decisions, object: request.object.map(str::to_owned), patched }
 }
 
 impl Evaluated {

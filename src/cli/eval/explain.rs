@@ -133,7 +133,8 @@ pub(super) fn text(trace: &Trace, rules: usize) -> String {
 }
 
 fn rule_text(out: &mut String, rule: &ExplainedRule<'_>) {
-    let _ = write!(out, "    {BOLD}rule {}{BOLD:#}  priority {}, {}", plain(rule.rule), rule.priority, rule.mode);
+    let _ =
+        write!(out, "    {BOLD}rule {}{BOLD:#}  priority {}, {}", plain(rule.rule), rule.priority, rule.mode);
     if let Some(params) = rule.params {
         let _ = write!(out, ", params {}", plain(params));
     }

@@ -123,7 +123,13 @@ impl Input {
     }
 
     /// A finding about a field of the object, with its place.
-    pub(super) fn error(&self, code: Code, field: &str, message: impl Into<String>, help: &str) -> Diagnostic {
+    pub(super) fn error(
+        &self,
+        code: Code,
+        field: &str,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Diagnostic {
         self.map.locate(Diagnostic::error(code, message).at(join(&self.path, field)).help(help))
     }
 
@@ -135,7 +141,12 @@ impl Input {
     fn fault(&self) -> Option<Diagnostic> {
         let Value::Object(_) = &self.value else {
             let message = "expected a Kubernetes object or an AdmissionReview";
-            return Some(self.error(Code::NotAnObject, "", message, "write a manifest with apiVersion and kind"));
+            return Some(self.error(
+                Code::NotAnObject,
+                "",
+                message,
+                "write a manifest with apiVersion and kind",
+            ));
         };
         for (field, example) in [("apiVersion", "apiVersion: v1"), ("kind", "kind: Pod")] {
             if self.text(&format!("/{field}")).is_empty() {
@@ -176,7 +187,9 @@ fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
     let fault = Diagnostic::error(Code::FileUnreadable, format!("cannot be read: {error}"))
         .in_file_named(&path.to_string_lossy());
     match error.kind() {
-        io::ErrorKind::NotFound => fault.help("check the path; relative paths start at the current directory"),
+        io::ErrorKind::NotFound => {
+            fault.help("check the path; relative paths start at the current directory")
+        }
         io::ErrorKind::PermissionDenied => fault.help("give yourself the right to read it"),
         _ => fault,
     }

@@ -82,7 +82,9 @@ impl ManifestRequest {
         let operation = match args.operation {
             Some(operation) => operation.into(),
             None if old.is_some() => Operation::Update,
-            None if found.subresource.is_empty() || matches!(found.subresource, "binding" | "eviction" | "token") => {
+            None if found.subresource.is_empty()
+                || matches!(found.subresource, "binding" | "eviction" | "token") =>
+            {
                 Operation::Create
             }
             None => Operation::Connect,
@@ -94,7 +96,9 @@ impl ManifestRequest {
             }
             Operation::Update => {
                 if old_object.is_none() {
-                    notes.push("without --old the object before the update is taken to be the same".to_owned());
+                    notes.push(
+                        "without --old the object before the update is taken to be the same".to_owned(),
+                    );
                     old_object = Some(object.clone());
                 }
                 Some(object)

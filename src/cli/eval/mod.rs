@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
-use super::findings::{Finding, counts};
-use super::load::{Rules, engine_object, load};
-use super::terminal::{self, Fault, count};
 use super::Exit;
+use super::findings::{Finding, counts};
+use super::load::{Rules, load};
+use super::terminal::{self, Fault, count};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::{Protected, RuleSet};
-use crate::source::{ObjectKey, StoredObject};
+use crate::engine::{ObjectKey, Protected, RuleSet, StoredObject};
 use evaluate::{Evaluated, Phases, evaluate};
 use input::{Input, Inputs};
 use report::{EvalResult, ResourceResult, Summary};
@@ -138,7 +138,7 @@ pub(super) fn run(args: EvalArgs) -> anyhow::Result<Exit> {
 
 /// Everything that was read.
 struct Prepared {
-    rules: RuleSet,
+    rules: Arc<RuleSet>,
     /// Of the rules.
     diagnostics: Vec<Diagnostic>,
     subjects: Vec<Subject>,
@@ -166,8 +166,8 @@ impl Prepared {
                 Err(fault) => faults.push(*fault),
             }
         }
-        let Rules { mut index, diagnostics, .. } = rules;
-        let rules = index.snapshot();
+        let Rules { live, diagnostics, .. } = rules;
+        let rules = live.load();
         if rules.rules().is_empty() {
             diagnostics.iter().for_each(|finding| terminal::tell(terminal::rendered(finding)));
             bail!("none of the rules can be used");
@@ -239,11 +239,8 @@ impl Summary {
 
     fn line(&self, faults: usize) -> String {
         let Self { rules, resources, allowed, patched, denied } = self;
-        let mut line = format!(
-            "{} against {}: {allowed} allowed",
-            count(*resources, "resource"),
-            count(*rules, "rule")
-        );
+        let mut line =
+            format!("{} against {}: {allowed} allowed", count(*resources, "resource"), count(*rules, "rule"));
         if *patched > 0 {
             line.push_str(&format!(" ({patched} patched)"));
         }
@@ -302,13 +299,18 @@ fn learn(rules: &mut Rules, inputs: &[Input]) -> Resources {
                         namespace: "".into(),
                         name: name.into(),
                     };
-                    let stored = Arc::new(StoredObject::new(key, &input.value));
-                    let (key, object) = engine_object(&stored);
-                    rules.index.apply_object(key, object);
+                    let labels = input.value.pointer("/metadata/labels").and_then(Value::as_object);
+                    let labels = labels.into_iter().flatten();
+                    let labels =
+                        labels.filter_map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into())));
+                    let stored =
+                        StoredObject { json: input.value.to_string().into(), labels: labels.collect() };
+                    rules.writer.apply_object(key, stored);
                 }
             }
             _ => {}
         }
     }
+    rules.writer.publish();
     resources
 }

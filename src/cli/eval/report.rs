@@ -140,7 +140,11 @@ impl<'a> ResourceResult<'a> {
             request: RequestFacts::of(request),
             decision: word(evaluated.allowed()),
             protected: evaluated.protected(),
-            phases: evaluated.phases.iter().map(|(phase, decision)| PhaseResult::new(*phase, decision)).collect(),
+            phases: evaluated
+                .phases
+                .iter()
+                .map(|(phase, decision)| PhaseResult::new(*phase, decision))
+                .collect(),
             patched_object: evaluated.patched.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             notes: subject.notes(),
         }

@@ -56,11 +56,13 @@ impl Resources {
         if let Some(custom) = self.custom.iter().find(|custom| custom.group == group && custom.kind == kind) {
             return known(&custom.plural, custom.namespaced);
         }
-        if let Some(builtin) = BUILT_IN.iter().find(|builtin| builtin.group == group && builtin.kind == kind) {
+        if let Some(builtin) = BUILT_IN.iter().find(|builtin| builtin.group == group && builtin.kind == kind)
+        {
             return known(builtin.plural, builtin.namespaced);
         }
-        if let Some((.., plural, subresource)) =
-            SUBRESOURCES.iter().find(|(known_group, known_kind, ..)| *known_group == group && *known_kind == kind)
+        if let Some((.., plural, subresource)) = SUBRESOURCES
+            .iter()
+            .find(|(known_group, known_kind, ..)| *known_group == group && *known_kind == kind)
         {
             let namespaced = *plural != "nodes";
             return ApiResource { subresource, ..known(plural, namespaced) };

@@ -102,7 +102,8 @@ fn found(out: &mut String, phase: Phase, decision: &Decision) {
     }
     for outcome in &decision.outcomes {
         if let Some(warning) = &outcome.warning {
-            let _ = writeln!(out, "  {YELLOW}hint{YELLOW:#} for {}: {}", plain(&outcome.rule), indented(warning));
+            let _ =
+                writeln!(out, "  {YELLOW}hint{YELLOW:#} for {}: {}", plain(&outcome.rule), indented(warning));
         }
     }
     for (key, value) in &decision.audit_annotations {

@@ -63,13 +63,9 @@ pub(crate) fn of_policy(
             MatchPolicy::Equivalent
         }
     };
-    let rules = |list: &'_ Option<Vec<NamedRuleWithOperations>>| -> Vec<NamedRuleWithOperations> {
-        list.clone().unwrap_or_default()
-    };
-    let (rules, exclude) = (rules(&written.resource_rules), rules(&written.exclude_resource_rules));
     let written = Written {
-        rules: rules.iter().map(WrittenRule::of_policy).collect(),
-        exclude: exclude.iter().map(WrittenRule::of_policy).collect(),
+        rules: written.resource_rules.iter().flatten().map(WrittenRule::of_policy).collect(),
+        exclude: written.exclude_resource_rules.iter().flatten().map(WrittenRule::of_policy).collect(),
         namespace_selector: written.namespace_selector.as_ref(),
         object_selector: written.object_selector.as_ref(),
     };
