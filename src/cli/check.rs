@@ -57,7 +57,7 @@ struct Summary {
 }
 
 pub(super) fn run(CheckArgs { paths, output }: CheckArgs) -> anyhow::Result<Exit> {
-    let rules = match load(&paths, Protected::default()) {
+    let rules = match load(&paths, None, Protected::default()) {
         Ok(rules) => rules,
         Err(error) => {
             if output == Output::Json {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::terminal::Fault;
+use super::terminal::{Fault, chain};
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// A finding in the JSON of the commands.
@@ -52,7 +52,7 @@ impl Finding {
             None => Self {
                 severity: "error",
                 code: None,
-                message: format!("{error:#}"),
+                message: chain(error),
                 help: None,
                 field: String::new(),
                 file: None,

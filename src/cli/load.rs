@@ -27,16 +27,18 @@ pub(super) struct Rules {
 /// Reads and compiles.
 ///
 /// # Errors
-/// A path that cannot be read, or paths without any rule.
-pub(super) fn load(paths: &[PathBuf], protected: Protected) -> anyhow::Result<Rules> {
-    let source = DirectorySource::open(paths.iter().cloned()).map_err(Fault)?;
+/// A path that cannot be read, or paths without any rule. The text names the flag that the paths come from, if there is one.
+pub(super) fn load(paths: &[PathBuf], flag: Option<&str>, protected: Protected) -> anyhow::Result<Rules> {
+    let source =
+        DirectorySource::open(paths.iter().cloned()).map_err(|fault| Fault::of_flag(*fault, flag))?;
     let snapshot = Arc::new(source.snapshot());
     let (mut writer, live) = RuleWriter::new(protected);
     feed(&Change::Reset(Arc::clone(&snapshot)), &mut writer);
     let diagnostics = findings(&snapshot, &writer);
     let found = found(&writer);
     if found == 0 && diagnostics.is_empty() {
-        bail!("no rules found: {}", nothing_in(paths, snapshot.files));
+        let flag = flag.map(|flag| format!("{flag}: ")).unwrap_or_default();
+        bail!("{flag}no rules found: {}", nothing_in(paths, snapshot.files));
     }
     Ok(Rules { writer, live, snapshot, diagnostics, found })
 }

@@ -74,8 +74,22 @@ pub(super) fn note(text: impl fmt::Display) {
 pub(super) fn error(error: &anyhow::Error) {
     match error.downcast_ref::<Fault>() {
         Some(Fault(diagnostic)) => tell(rendered(diagnostic)),
-        None => tell(format_args!("{RED}error{RED:#}: {error:#}")),
+        None => tell(format_args!("{RED}error{RED:#}: {}", chain(error))),
     }
+}
+
+/// An error with its causes, each said once: some errors repeat theirs.
+pub(super) fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 /// A finding with its source lines and caret.
@@ -86,6 +100,16 @@ pub(super) fn rendered(diagnostic: &Diagnostic) -> String {
 /// A finding that keeps a command from running.
 #[derive(Debug)]
 pub(super) struct Fault(pub(super) Box<Diagnostic>);
+
+impl Fault {
+    /// A finding about a path that a flag named.
+    pub(super) fn of_flag(mut diagnostic: Diagnostic, flag: Option<&str>) -> Self {
+        if let Some(flag) = flag {
+            diagnostic.message = format!("{flag}: {}", diagnostic.message);
+        }
+        Self(Box::new(diagnostic))
+    }
+}
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,8 +32,8 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Reads files, directories, and standard input for `-`.
-    pub(super) fn read(paths: &[PathBuf]) -> Self {
+    /// Reads files, directories, and standard input for `-`. `flag` is what named the paths.
+    pub(super) fn read(paths: &[PathBuf], flag: &str) -> Self {
         let mut this = Self::default();
         for path in paths {
             if path.as_os_str() == "-" {
@@ -42,7 +42,15 @@ impl Inputs {
                     Err(error) => this.faults.push(unreadable(Path::new(STDIN), &error)),
                 }
             } else {
+                let before = this.faults.len();
                 this.path(path, true, 0);
+                for fault in &mut this.faults[before..] {
+                    if fault.place.as_ref().is_some_and(|place| *place.file == *path.to_string_lossy())
+                        && fault.code == Code::FileUnreadable
+                    {
+                        fault.message = format!("{flag}: {}", fault.message);
+                    }
+                }
             }
         }
         this

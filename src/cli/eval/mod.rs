@@ -12,7 +12,7 @@ mod text;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
@@ -148,12 +148,12 @@ struct Prepared {
 
 impl Prepared {
     fn new(args: &EvalArgs) -> anyhow::Result<Self> {
-        let mut rules = load(&args.rules, Protected::default())?;
-        let Inputs { inputs, mut faults } = Inputs::read(&args.resources);
+        let mut rules = load(&args.rules, Some("--rules"), Protected::default())?;
+        let Inputs { inputs, mut faults } = Inputs::read(&args.resources, "--resource");
         if inputs.is_empty() && faults.is_empty() {
             let names: Vec<_> = args.resources.iter().map(|path| path.display().to_string()).collect();
             bail!(
-                "no resources found in {}: give --resource a manifest, an AdmissionReview, or a directory with .yaml, .yml or .json files",
+                "--resource: no resources found in {}: give it a manifest, an AdmissionReview, or a directory with .yaml, .yml or .json files",
                 names.join(", ")
             );
         }
@@ -168,16 +168,20 @@ impl Prepared {
         }
         let Rules { live, diagnostics, .. } = rules;
         let rules = live.load();
-        if rules.rules().is_empty() {
-            diagnostics.iter().for_each(|finding| terminal::tell(terminal::rendered(finding)));
-            bail!("none of the rules can be used");
-        }
         Ok(Self { rules, diagnostics, subjects, faults })
     }
 
     fn evaluate(&self, args: &EvalArgs) -> anyhow::Result<Exit> {
         for finding in self.diagnostics.iter().chain(&self.faults) {
             terminal::tell(format_args!("{}\n", terminal::rendered(finding)));
+        }
+        if self.rules.rules().is_empty() {
+            let error = anyhow!("none of the rules can be used");
+            if args.output == Output::Json {
+                let errors = vec![Finding::of_error(&error)];
+                terminal::json(&EvalResult::new(Summary::default(), Vec::new(), &self.diagnostics, errors))?;
+            }
+            return Err(error);
         }
         let has_flags_for_manifests = args.operation.is_some()
             || args.old.is_some()
@@ -254,7 +258,7 @@ impl Summary {
 
 /// The one object of `--old`.
 fn old_object(path: &PathBuf) -> anyhow::Result<Input> {
-    let Inputs { mut inputs, mut faults } = Inputs::read(std::slice::from_ref(path));
+    let Inputs { mut inputs, mut faults } = Inputs::read(std::slice::from_ref(path), "--old");
     if let Some(fault) = faults.pop() {
         return Err(Fault(Box::new(fault)).into());
     }

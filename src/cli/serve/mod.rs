@@ -50,7 +50,7 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn run(ServeArgs { rules, own_namespace, server }: ServeArgs) -> anyhow::Result<Exit> {
-    let source = DirectorySource::open(rules).map_err(Fault)?;
+    let source = DirectorySource::open(rules).map_err(|fault| Fault::of_flag(*fault, Some("--rules")))?;
     let registry = Registry::new();
     let metrics = RuleMetrics::register(&registry)?;
     let (writer, live) = RuleWriter::new(Protected::new(&own_namespace));
