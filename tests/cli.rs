@@ -14,6 +14,7 @@ fn transcripts_are_what_the_commands_print() {
     trycmd::TestCases::new()
         .register_bin("usher", Path::new(env!("CARGO_BIN_EXE_usher")))
         .case("tests/cmd/*.md")
+        .case("README.md")
         .run();
 }
 
