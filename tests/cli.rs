@@ -1,5 +1,7 @@
 //! The commands, as they are typed.
 
+mod serve;
+
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -18,11 +18,11 @@ use crate::telemetry::LogFormat;
 #[command(group = ArgGroup::new("certificate").required(true).args(["tls_cert", "tls_self_signed"]))]
 pub struct ServerArgs {
     /// Address and port of the webhook server (HTTPS).
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443", env = "USHER_BIND")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443", value_parser = parse_address, env = "USHER_BIND")]
     pub bind: SocketAddr,
 
     /// Address and port for probes and metrics (plain HTTP): /livez /readyz /healthz /metrics /version.
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", env = "USHER_ADMIN_BIND")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = parse_address, env = "USHER_ADMIN_BIND")]
     pub admin_bind: SocketAddr,
 
     /// PEM file with the server's certificate, followed by intermediate ones. Replaced while running when the file changes.
@@ -111,6 +111,11 @@ impl ServerArgs {
 
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| "expected a duration such as 500ms, 10s or 1m30s".to_owned())
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an IP address and a port such as 127.0.0.1:8443 or [::]:8443".to_owned())
 }
 
 fn parse_bytes(text: &str) -> Result<usize, String> {

@@ -33,6 +33,7 @@ use text::PatchFormat;
 ///
 /// A manifest becomes the request that an API server would send: kind and resource, the namespace `default` where none is written, CREATE.
 /// An AdmissionReview is taken as it is. Namespaces and parameter objects are those that stand beside the rules.
+/// Nobody is asked about rights: `authorizer` checks are evaluation errors.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Examples:\n  usher eval -f policies/ -r pod.yaml\n  usher eval -f policies/ -r pod.yaml --user alice --group dev --explain\n  \

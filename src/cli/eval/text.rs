@@ -29,12 +29,13 @@ pub(super) fn block(
     rules: usize,
 ) -> String {
     let mut out = heading(subject, request, evaluated);
+    let mut told = Vec::new();
     for (phase, decision) in &evaluated.phases {
         if let Some(trace) = &decision.trace {
             let _ = writeln!(out, "  {} phase", phase.as_str());
             out.push_str(&explain::text(trace, rules));
         }
-        found(&mut out, *phase, decision);
+        found(&mut out, *phase, decision, &mut told);
         if let (PatchFormat::Json, Some(patch)) = (patches, &decision.patch) {
             operations(&mut out, patch);
         }
@@ -79,8 +80,8 @@ fn heading(subject: &Subject, request: &Request<'_>, evaluated: &Evaluated) -> S
     out
 }
 
-/// What a phase found.
-fn found(out: &mut String, phase: Phase, decision: &Decision) {
+/// What a phase found. What both phases say is told once.
+fn found(out: &mut String, phase: Phase, decision: &Decision, told: &mut Vec<String>) {
     for rejection in &decision.rejections {
         let by = match &rejection.route {
             Some(route) => format!("{}/{route}", rejection.rule),
@@ -97,17 +98,24 @@ fn found(out: &mut String, phase: Phase, decision: &Decision) {
             indented(&rejection.message)
         );
     }
+    let mut lines = Vec::new();
     for warning in &decision.warnings {
-        let _ = writeln!(out, "  {YELLOW}warning{YELLOW:#}: {}", indented(warning));
+        lines.push(format!("  {YELLOW}warning{YELLOW:#}: {}\n", indented(warning)));
     }
     for outcome in &decision.outcomes {
         if let Some(warning) = &outcome.warning {
-            let _ =
-                writeln!(out, "  {YELLOW}hint{YELLOW:#} for {}: {}", plain(&outcome.rule), indented(warning));
+            let rule = plain(&outcome.rule);
+            lines.push(format!("  {YELLOW}hint{YELLOW:#} for {rule}: {}\n", indented(warning)));
         }
     }
     for (key, value) in &decision.audit_annotations {
-        let _ = writeln!(out, "  audit annotation {}: {}", plain(key), indented(value));
+        lines.push(format!("  audit annotation {}: {}\n", plain(key), indented(value)));
+    }
+    for line in lines {
+        if !told.contains(&line) {
+            out.push_str(&line);
+            told.push(line);
+        }
     }
 }
 
