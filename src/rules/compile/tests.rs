@@ -141,7 +141,7 @@ fn handler(name: &str, handler: Value) -> Vec<String> {
 #[case("audit", json!({"annotations": [{"key": "a", "valueExpression": "1"}]}), "spec.routes[0].audit.annotations[0].valueExpression:1: must evaluate to one of [string null_type] but got int")]
 #[case("pass", json!({"auditAnnotations": [{"key": "-", "valueExpression": "'x'"}]}), "spec.routes[0].pass.auditAnnotations[0].key: `-` is no key")]
 #[case("mutate", json!({}), "spec.routes[0].mutate: mutate has no change to make")]
-#[case("mutate", json!({"applyConfiguration": "Object{}"}), "spec.routes[0].mutate.applyConfiguration: applyConfiguration does not work yet")]
+#[case("mutate", json!({"applyConfiguration": "[1]"}), "spec.routes[0].mutate.applyConfiguration:1: must evaluate to Object but got list(int)")]
 #[case("mutate", json!({"jsonPatch": "'x'"}), "spec.routes[0].mutate.jsonPatch:1: must evaluate to list(JSONPatch) but got string")]
 #[case("mutate", json!({"jsonPatch": "[JSONPatch{opp: 'add'}]"}), "spec.routes[0].mutate.jsonPatch:12: undefined field 'opp'")]
 #[case("mutate", json!({"patches": [{"op": "add", "path": "", "value": 1}]}), "spec.routes[0].mutate.patches[0].path: the whole object cannot be replaced")]
