@@ -225,7 +225,8 @@ fn an_apply_configuration_becomes_a_mutation_and_must_give_an_object() {
     assert!(matches!(&rule.routes[0].handler, Handler::Mutate(Mutation::ApplyConfiguration(_))));
     let broken = compiled("{'metadata': {}}");
     let text = broken.diagnostics[0].to_string();
-    let expected = "spec.mutations[0].applyConfiguration.expression:1: must evaluate to Object but got map";
+    let expected =
+        "spec.mutations[0].applyConfiguration.expression:1:1: must evaluate to Object but got map(";
     assert!(text.contains(expected), "{text}");
     assert!(broken.rule.expect("in force").broken.is_some());
 }
