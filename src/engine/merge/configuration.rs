@@ -4,6 +4,7 @@ use usher_cel::eval::{Arena, Entry, Map, Value, type_name};
 
 use super::MAX_DEPTH;
 use super::error::{Fault, MergeError, UnexpectedType};
+use super::path::Path;
 
 /// Most findings that are told at once.
 const MOST: usize = 16;
@@ -15,13 +16,13 @@ pub(super) fn check_type_names(configuration: &Value<'_>) -> Result<(), MergeErr
         return Err(MergeError::NotAnObject(type_name(configuration).to_owned()));
     };
     let mut unexpected = Vec::new();
-    check(configuration, "Object", &mut unexpected, 0)?;
+    check(configuration, Path::Root, &mut unexpected, 0)?;
     if unexpected.is_empty() { Ok(()) } else { Err(MergeError::TypeNames(unexpected)) }
 }
 
 fn check(
     value: &Value<'_>,
-    path: &str,
+    path: Path<'_>,
     unexpected: &mut Vec<UnexpectedType>,
     depth: usize,
 ) -> Result<(), MergeError> {
@@ -30,14 +31,12 @@ fn check(
     }
     match value {
         Value::Object(object) => {
-            if object.type_name != path && unexpected.len() < MOST {
-                unexpected
-                    .push(UnexpectedType { found: object.type_name.to_owned(), expected: path.to_owned() });
+            if !is_type_of(path, object.type_name) && unexpected.len() < MOST {
+                let (found, expected) = (object.type_name.to_owned(), format!("Object{path}"));
+                unexpected.push(UnexpectedType { found, expected });
             }
-            object
-                .fields
-                .iter()
-                .try_for_each(|(name, value)| check(value, &format!("{path}.{name}"), unexpected, depth + 1))
+            let mut fields = object.fields.iter();
+            fields.try_for_each(|(name, value)| check(value, Path::Field(&path, name), unexpected, depth + 1))
         }
         Value::List(items) => items.iter().try_for_each(|item| check(item, path, unexpected, depth + 1)),
         Value::Map(map) => {
@@ -45,6 +44,18 @@ fn check(
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a type's name is `Object` and the fields of the path.
+fn is_type_of(path: Path<'_>, name: &str) -> bool {
+    let (mut path, mut rest) = (&path, name);
+    while let Path::Field(parent, field) = path {
+        let Some(shorter) = rest.strip_suffix(field).and_then(|rest| rest.strip_suffix('.')) else {
+            return false;
+        };
+        (path, rest) = (parent, shorter);
+    }
+    rest == "Object"
 }
 
 /// The configuration as JSON, without `apiVersion` and `kind`, which are the live object's.

@@ -17,6 +17,7 @@ mod configuration;
 mod error;
 mod items;
 mod lists;
+mod path;
 mod schema;
 mod validate;
 mod walk;

@@ -1,7 +1,7 @@
 use rstest::rstest;
 use serde_json::{Value as Json, json};
 use usher_cel::document::{Options, WriteOptions, parse, write};
-use usher_cel::eval::{Arena, Object, Value};
+use usher_cel::eval::{Arena, Entry, Map, Object, Value};
 
 use super::*;
 use crate::engine::patch;
@@ -219,13 +219,29 @@ fn a_kind_without_a_schema_has_granular_maps_and_atomic_lists() {
 }
 
 #[test]
-fn a_patch_that_is_too_deep_is_an_error() {
-    let mut deep = json!(1);
-    for _ in 0..300 {
-        deep = json!({"a": deep});
-    }
-    let live = json!({"apiVersion": "example.com/v1", "kind": "Widget"});
-    assert_eq!(merge(&live, &json!({"spec": deep})).unwrap_err(), MergeError::TooDeep);
+fn a_patch_may_be_deep_but_not_without_end() {
+    let arena = Arena::default();
+    // As text: the reader of the tests' own JSON stops at 128.
+    let merge = |live: usize, patch: usize| {
+        let nested = |depth: usize| {
+            let spec = format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+            parse(arena.alloc_str(&spec).unwrap(), &arena, Options::default()).unwrap()
+        };
+        let widget = value(&json!({"apiVersion": "example.com/v1", "kind": "Widget"}), &arena);
+        let Value::Map(widget) = widget else { unreachable!() };
+        let mut entries = widget.entries().to_vec();
+        entries.push(Entry { key: Value::String("spec"), value: nested(live) });
+        let live = Value::Map(Map::new(arena.alloc_slice(&entries).unwrap(), &arena).unwrap());
+        let fields = arena.alloc_slice(&[("spec", nested(patch))]).unwrap();
+        let configuration = Object { type_name: "Object", fields };
+        apply_configuration(live, &Value::Object(&configuration), NO_KIND, &arena)
+            .map(|merged| merged.operations.len())
+    };
+    assert_eq!(merge(0, 250), Ok(1));
+    assert_eq!(merge(249, 250), Ok(1));
+    assert_eq!(merge(250, 250), Ok(0));
+    assert_eq!(merge(9_000, 250), Ok(1));
+    assert_eq!(merge(0, 300), Err(MergeError::TooDeep));
 }
 
 /// Made by `tests/cluster/schema`.
