@@ -187,7 +187,12 @@ async fn bytes_in_flight_are_bounded_and_the_excess_comes_back_later() {
     let (most, last) = body.split_at(length - 1);
     let mut holder = server.connect().await;
     holder.send(format!("{head}{most}")).await.unwrap();
-    // Until the server has read it.
+    // The holder first: whoever comes second is asked to come back.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while server.metric("usher_admission_in_flight", &[]) < 1.0 {
+        assert!(Instant::now() < deadline, "the holder's review is not being read");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let mut shed = None;
     for _ in 0..100 {
         let answer = server.post("/mutate", &body).await;
