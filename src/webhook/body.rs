@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::BodyExt;
+use prometheus::IntGauge;
 use tokio::time::{Instant, timeout_at};
 
 /// What is allocated at once for a body that says how long it is; the rest only when it has come.
@@ -37,16 +38,17 @@ impl Default for BodyLimits {
     }
 }
 
-/// The memory that all bodies share.
+/// The memory that all bodies share. What is used is counted in a gauge, so that people see the number that decides.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryBudget {
     used: Arc<AtomicUsize>,
+    shown: IntGauge,
     limit: usize,
 }
 
 impl MemoryBudget {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { used: Arc::default(), limit }
+    pub(super) fn new(limit: usize, shown: IntGauge) -> Self {
+        Self { used: Arc::default(), shown, limit }
     }
 
     fn reserve(&self) -> Reservation {
@@ -66,6 +68,7 @@ impl Reservation {
     fn grow(&mut self, more: usize) -> bool {
         let used = self.budget.used.fetch_add(more, Relaxed).saturating_add(more);
         self.bytes += more;
+        self.budget.shown.add(gauged(more));
         used <= self.budget.limit
     }
 }
@@ -73,7 +76,12 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.budget.used.fetch_sub(self.bytes, Relaxed);
+        self.budget.shown.sub(gauged(self.bytes));
     }
+}
+
+fn gauged(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// A whole body, holding its part of the memory budget.
@@ -254,7 +262,7 @@ mod tests {
 
     #[tokio::test]
     async fn pieces_are_put_together_up_to_the_limit() {
-        let memory = MemoryBudget::new(100);
+        let memory = MemoryBudget::new(100, IntGauge::new("bytes", "bytes").unwrap());
         for pieces in [&["abcdef"][..], &["abc", "def"], &["a", "b", "c", "def"]] {
             let body = read_pieces(pieces, 6, &memory).await.unwrap();
             assert_eq!(body.bytes, "abcdef");
@@ -266,14 +274,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_body_is_given_up_with_what_came() {
-        let memory = MemoryBudget::new(100);
+        let memory = MemoryBudget::new(100, IntGauge::new("bytes", "bytes").unwrap());
         let fault = read_pieces(&["abc", ""], 10, &memory).await.unwrap_err();
         assert!(matches!(fault, BodyFault::TimedOut { prefix } if prefix == b"abc"));
     }
 
     #[tokio::test]
     async fn all_bodies_share_one_budget_and_give_it_back() {
-        let memory = MemoryBudget::new(10);
+        let memory = MemoryBudget::new(10, IntGauge::new("bytes", "bytes").unwrap());
         let held = read_pieces(&["abcdef"], 10, &memory).await.unwrap();
         assert!(matches!(read_pieces(&["abcdef"], 10, &memory).await, Err(BodyFault::NoMemory)));
         drop(held);

@@ -48,7 +48,8 @@ type Answered = Response<Full<Bytes>>;
 impl<A: Admit> Handler<A> {
     /// Until `rules` is open, callers are asked to come back.
     pub fn new(admit: A, limits: BodyLimits, rules: Gate, metrics: AdmissionMetrics) -> Self {
-        Self { admit, memory: MemoryBudget::new(limits.max_total_bytes), limits, rules, metrics }
+        let memory = MemoryBudget::new(limits.max_total_bytes, metrics.in_flight_bytes());
+        Self { admit, memory, limits, rules, metrics }
     }
 
     pub(super) async fn answer<B>(&self, endpoint: Endpoint, request: Request<B>) -> Answered

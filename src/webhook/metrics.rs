@@ -86,6 +86,7 @@ impl Refused {
 pub struct AdmissionMetrics {
     webhooks: Vec<OfWebhook>,
     in_flight: IntGauge,
+    in_flight_bytes: IntGauge,
     shed: [IntCounter; 2],
     refused: Vec<IntCounter>,
     panics: IntCounter,
@@ -195,6 +196,13 @@ impl AdmissionMetrics {
                 registry,
                 IntGauge::new("usher_admission_in_flight", "Requests whose answer is not written yet.")?,
             )?,
+            in_flight_bytes: registered(
+                registry,
+                IntGauge::new(
+                    "usher_admission_in_flight_bytes",
+                    "Bytes of the reviews that are being read or decided.",
+                )?,
+            )?,
             shed: ["not_ready", "memory"].map(|reason| shed.with_label_values(&[reason])),
             refused: Refused::ALL.iter().map(|(_, reason)| refused.with_label_values(&[reason])).collect(),
             panics: registered(
@@ -212,6 +220,11 @@ impl AdmissionMetrics {
                 &["rule", "route", "reason"],
             )?,
         })
+    }
+
+    /// For the budget of bytes in flight to count in.
+    pub(super) fn in_flight_bytes(&self) -> IntGauge {
+        self.in_flight_bytes.clone()
     }
 
     pub(super) fn enter(&self, endpoint: Endpoint) -> InFlight<'_> {

@@ -189,7 +189,7 @@ async fn bytes_in_flight_are_bounded_and_the_excess_comes_back_later() {
     holder.send(format!("{head}{most}")).await.unwrap();
     // The holder first: whoever comes second is asked to come back.
     let deadline = Instant::now() + Duration::from_secs(10);
-    while server.metric("usher_admission_in_flight", &[]) < 1.0 {
+    while server.metric("usher_admission_in_flight_bytes", &[]) < (length - 1) as f64 {
         assert!(Instant::now() < deadline, "the holder's review is not being read");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
