@@ -1,0 +1,1 @@
+//! See `tests/kubernetes_library/checks.jsonl` for the comparison with cel-go.
