@@ -54,7 +54,8 @@ pub fn base_env() -> Env {
 
 /// The type with which Kubernetes declares a variable (apiserver `pkg/admission/plugin/cel/compile.go`).
 pub fn type_of(slot: u32) -> Type {
-    static REQUEST_TYPE: LazyLock<Type> = LazyLock::new(request);
+    static REQUEST_TYPE: LazyLock<Type> =
+        LazyLock::new(|| request(&[("object", Type::Dyn), ("oldObject", Type::Dyn)]));
     static NAMESPACE_TYPE: LazyLock<Type> = LazyLock::new(namespace);
     match slot {
         REQUEST => REQUEST_TYPE.clone(),
@@ -65,8 +66,14 @@ pub fn type_of(slot: u32) -> Type {
     }
 }
 
+/// The type of `request` in Kubernetes' policies, which do not have Usher's aliases of the objects in it.
+pub fn policy_request_type() -> Type {
+    static POLICY_REQUEST_TYPE: LazyLock<Type> = LazyLock::new(|| request(&[]));
+    POLICY_REQUEST_TYPE.clone()
+}
+
 /// `BuildRequestType`: an AdmissionRequest without `uid`, `object` and `oldObject`.
-fn request() -> Type {
+fn request(aliases: &[(&'static str, Type)]) -> Type {
     let text = || Type::String;
     let kind = || {
         Type::object(
@@ -89,23 +96,21 @@ fn request() -> Type {
             ("extra", Type::map(text(), Type::list(text()))),
         ],
     );
-    Type::object(
-        "kubernetes.AdmissionRequest",
-        [
-            ("kind", kind()),
-            ("resource", resource()),
-            ("subResource", text()),
-            ("requestKind", kind()),
-            ("requestResource", resource()),
-            ("requestSubResource", text()),
-            ("name", text()),
-            ("namespace", text()),
-            ("operation", text()),
-            ("userInfo", user),
-            ("dryRun", Type::Bool),
-            ("options", Type::Dyn),
-        ],
-    )
+    let fields = [
+        ("kind", kind()),
+        ("resource", resource()),
+        ("subResource", text()),
+        ("requestKind", kind()),
+        ("requestResource", resource()),
+        ("requestSubResource", text()),
+        ("name", text()),
+        ("namespace", text()),
+        ("operation", text()),
+        ("userInfo", user),
+        ("dryRun", Type::Bool),
+        ("options", Type::Dyn),
+    ];
+    Type::object("kubernetes.AdmissionRequest", fields.into_iter().chain(aliases.iter().cloned()))
 }
 
 /// `BuildNamespaceType`; times are declared as such although they are strings at run time, as in Kubernetes.

@@ -137,7 +137,11 @@ impl Scope {
                 _ => true,
             };
             if readable {
-                env.declare_typed(name, slots::type_of(slot));
+                let ty = match slot {
+                    slots::REQUEST if self.dialect == Dialect::Policy => slots::policy_request_type(),
+                    _ => slots::type_of(slot),
+                };
+                env.declare_typed(name, ty);
             } else {
                 env.declare(&format!("(not readable here: {name})"));
             }
