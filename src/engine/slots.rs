@@ -150,3 +150,6 @@ fn namespace() -> Type {
     );
     Type::object("kubernetes.Namespace", [("metadata", metadata), ("spec", spec), ("status", status)])
 }
+
+#[cfg(test)]
+mod tests;

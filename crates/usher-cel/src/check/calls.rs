@@ -72,6 +72,9 @@ impl Checker<'_> {
 
     /// `target.f(…)`; the target and the arguments are checked.
     pub(super) fn member_call(&mut self, id: ExprId, function: &str, target: ExprId, args: &[ExprId]) {
+        if function == "format" {
+            self.formats.push(id);
+        }
         let types = std::iter::once(&target).chain(args).map(|arg| self.ty(*arg).clone()).collect();
         self.call(id, function, Form::Member, types);
     }

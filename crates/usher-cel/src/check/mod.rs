@@ -6,6 +6,7 @@
 mod aggregate;
 mod calls;
 mod comprehension;
+mod format;
 mod names;
 mod operators;
 mod select;
@@ -60,11 +61,13 @@ pub(crate) fn check(ast: &Ast, env: &Env) -> Result<Checked, Issues> {
         scopes: Vec::new(),
         mixed_literals: 0,
         literals: Vec::new(),
+        formats: Vec::new(),
         issues: Collector::default(),
     };
     checker.check(ast.root());
     if checker.issues.is_empty() {
         checker.homogeneous_literals();
+        checker.format_clauses();
     }
     let result = checker.found.finish(checker.ty(ast.root()));
     match checker.issues.finish(ast.source()) {
@@ -115,6 +118,8 @@ struct Checker<'s> {
     mixed_literals: u32,
     /// Lists and maps outside of such calls.
     literals: Vec<ExprId>,
+    /// Calls of `format`.
+    formats: Vec<ExprId>,
     issues: Collector,
 }
 

@@ -25,12 +25,12 @@ pub enum Type {
     Timestamp,
     Duration,
     /// Of a type as a value, with the type that it names if that is known.
-    Type(Option<Arc<Type>>),
+    Type(Option<Arc<Self>>),
     /// Not known yet; only inside the checker.
     Var(u32),
-    List(Arc<Type>),
-    Map(Arc<(Type, Type)>),
-    Optional(Arc<Type>),
+    List(Arc<Self>),
+    Map(Arc<(Self, Self)>),
+    Optional(Arc<Self>),
     /// A library's own type by name: `kubernetes.Quantity`.
     Opaque(&'static str),
     /// A structure with declared fields.

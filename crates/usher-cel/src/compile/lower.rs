@@ -191,7 +191,14 @@ impl<'s> Lower<'s> {
         {
             return Step::Field { name: field.clone(), optional, span };
         }
-        Step::Index { index: self.expr(index), optional, span }
+        let node = self.expr(index);
+        if let Some(constant) = self.constant(node)
+            && let Some(kind) = constant.no_qualifier()
+        {
+            // cel-go prepares constant indexes when it plans the program.
+            self.issue(index, format!("program instantiation failed: invalid qualifier type: {kind}"), None);
+        }
+        Step::Index { index: node, optional, span }
     }
 
     /// The read of a variable that ends at the first step that is not known before evaluation.
