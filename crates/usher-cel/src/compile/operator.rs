@@ -65,6 +65,10 @@ impl Lower<'_> {
     fn membership(&mut self, id: ExprId, item: NodeId, container: NodeId) -> Node {
         let resolved = self.checked.is_some_and(|checked| checked.is_list_membership(id));
         match self.node(container) {
+            // cel-go does not even look at the item then.
+            Node::Constant(Constant::List(items)) if items.is_empty() && resolved => {
+                Node::Constant(Constant::Bool(false))
+            }
             Node::Constant(Constant::List(items))
                 if (resolved || self.checked.is_none()) && items.iter().all(is_set_member) =>
             {

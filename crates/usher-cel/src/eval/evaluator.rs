@@ -224,6 +224,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         self.locals[local as usize] = value;
     }
 
+    pub(super) fn is_constant(&self, node: NodeId) -> bool {
+        matches!(self.program.node(node), Node::Constant(_))
+    }
+
     /// `&&` and `||`: a term that decides beats an error in any other, whichever comes first.
     fn logical(&mut self, terms: &[NodeId], decisive: bool) -> EvalResult<'a> {
         let mut first_error = None;
