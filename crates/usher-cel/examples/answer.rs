@@ -6,6 +6,9 @@ use std::io::{BufRead, Write};
 use serde_json::{Value as Json, json};
 use usher_cel::document::{self, Options};
 use usher_cel::eval::Activation;
+use usher_cel::library::Ty;
+use usher_cel::library::authorizer::Authorizer;
+use usher_cel::library::opaque::OpaqueValue;
 use usher_cel::{Arena, Env, EvalResult, Meter, Value};
 
 /// Kubernetes' limit of one expression (`PerCallLimit`).
@@ -23,8 +26,10 @@ fn main() -> std::io::Result<()> {
 fn answer(row: &Json) -> Json {
     let id = &row["id"];
     let arena = Arena::default();
+    let authorizer = OpaqueValue::Authorizer(Authorizer::default());
     let mut env = Env::new();
-    let mut variables = Vec::new();
+    env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
+    let mut variables = vec![Value::Opaque(&authorizer)];
     let texts: Vec<(String, String)> = row["vars"]
         .as_object()
         .into_iter()

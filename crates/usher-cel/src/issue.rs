@@ -9,6 +9,8 @@ use crate::ast::{Position, Span};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     pub span: Span,
+    /// The byte that Kubernetes' text points at: in an operation its operator, in a call its bracket.
+    pub caret: u32,
     /// What is wrong and what was expected. Kubernetes' text where it has one.
     pub message: String,
     /// How to put it right.
@@ -26,7 +28,7 @@ impl Issues {
 
     /// The issues of `source`, put into order.
     pub fn new(source: impl Into<Arc<str>>, mut issues: Vec<Issue>) -> Self {
-        issues.sort_by_key(|issue| issue.span.start);
+        issues.sort_by_key(|issue| issue.caret);
         Self(issues, source.into())
     }
 
@@ -56,7 +58,7 @@ impl std::error::Error for Issues {}
 const SNIPPET_LIMIT: usize = 16_384;
 
 fn write_block(f: &mut fmt::Formatter<'_>, issue: &Issue, source: &str) -> fmt::Result {
-    let Position { line, column } = Position::of(source, issue.span.start);
+    let Position { line, column } = Position::of(source, issue.caret);
     write!(f, "ERROR: <input>:{line}:{column}: {}", issue.message)?;
     let Some(snippet) = source.split('\n').nth(line as usize - 1).filter(|text| text.len() <= SNIPPET_LIMIT)
     else {
@@ -80,11 +82,29 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn report(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
+        self.report_at(span, span.start, message, help);
+    }
+
+    pub(crate) fn report_at(
+        &mut self,
+        span: Span,
+        caret: u32,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
         if self.issues.len() < Issues::LIMIT {
-            self.issues.push(Issue { span, message: message.into(), help });
+            self.issues.push(Issue { span, caret, message: message.into(), help });
         } else {
             self.dropped += 1;
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.issues.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.issues.len()
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -98,7 +118,8 @@ impl Collector {
         }
         if self.dropped > 0 {
             let message = format!("{} more errors were truncated", self.dropped);
-            self.issues.push(Issue { span: Span::new(source.len(), source.len()), message, help: None });
+            let span = Span::new(source.len(), source.len());
+            self.issues.push(Issue { span, caret: span.start, message, help: None });
         }
         Some(Issues::new(source, self.issues))
     }
@@ -109,7 +130,8 @@ mod tests {
     use super::*;
 
     fn issue(start: usize, end: usize, message: &str) -> Issue {
-        Issue { span: Span::new(start, end), message: message.to_owned(), help: None }
+        let span = Span::new(start, end);
+        Issue { span, caret: span.start, message: message.to_owned(), help: None }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! one is flat.
 //!
 //! Modules in reading order: [`ast`], [`parse`], [`eval`] (values, errors, meter, evaluator), [`document`],
-//! [`compile`], [`library`].
+//! [`check`], [`compile`], [`library`].
 
 pub mod ast;
 mod issue;
@@ -19,6 +19,7 @@ pub mod parse;
 pub mod document;
 pub mod eval;
 
+pub mod check;
 pub mod compile;
 pub mod library;
 

@@ -1,7 +1,8 @@
 //! Kubernetes' own CEL libraries, compared with the recorded answers of the API server's code: value, error and cost.
 //!
 //! `kubernetes_library/expressions.txt` holds the expressions, `answers.jsonl` what `tests/cluster/oracle` says about them;
-//! `language.jsonl` is the same for operators, macros and selections on the variable `object` of `object.json`.
+//! `language.jsonl` is the same for operators, macros and selections on the variable `object` of `object.json`; `checks.jsonl` holds what is
+//! known before evaluation.
 
 use serde_json::Value as Json;
 use usher_cel::document::{self, Options};
@@ -19,6 +20,40 @@ fn the_libraries_answer_as_the_api_server_does() {
 #[test]
 fn the_language_answers_and_costs_as_in_the_api_server() {
     compare(include_str!("kubernetes_library/language.jsonl"), 160);
+}
+
+/// `checks.jsonl` has the first line of the error, or the type of the result, as Kubernetes names it.
+#[test]
+fn types_and_errors_are_those_of_the_api_servers_checker() {
+    let rows: Vec<Json> = include_str!("kubernetes_library/checks.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a check is JSON"))
+        .collect();
+    assert!(rows.len() > 500, "only {} checks", rows.len());
+    let mut env = Env::new();
+    env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
+    env.declare("object");
+    let misses: Vec<String> = rows
+        .iter()
+        .filter_map(|row| {
+            let expression = row["expr"].as_str().expect("an expression");
+            let (found, expected) = match (env.compile(expression), row["error"].as_str()) {
+                (Ok(program), None) => {
+                    (program.result_type().to_string(), row["type"].as_str().unwrap_or_default())
+                }
+                (Ok(program), Some(error)) => (program.result_type().to_string(), error),
+                (Err(issues), error) => {
+                    let line = issues.to_string().lines().next().unwrap_or_default().to_owned();
+                    (line, error.or(row["type"].as_str()).unwrap_or_default())
+                }
+            };
+            // Where Kubernetes only says that a literal is invalid, the reason follows here.
+            let explained = expected.contains("invalid") && found.starts_with(&format!("{expected}: "));
+            (found != expected && !explained)
+                .then(|| format!("{expression}\n    {found}\n    want {expected}"))
+        })
+        .collect();
+    assert!(misses.is_empty(), "{} of {} differ:\n{}", misses.len(), rows.len(), misses.join("\n"));
 }
 
 fn compare(answers: &str, least: usize) {

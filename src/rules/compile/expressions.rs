@@ -4,12 +4,11 @@ use std::collections::HashMap;
 
 use usher_cel::Issues;
 use usher_cel::ast::{Ast, Expr, Span};
+use usher_cel::check::Type;
 use usher_cel::compile::compile_ast;
-use usher_cel::library::Ty;
 use usher_cel::parse::parse;
 use usher_cel::{Env, Program};
 
-use super::fields;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::{Expression, slots};
 use crate::rules::guards::{Necessary, necessary};
@@ -29,7 +28,7 @@ pub(crate) struct Scope {
 #[derive(Debug)]
 struct KnownVariable {
     name: Box<str>,
-    ty: Ty,
+    ty: Type,
     /// Why it could not be compiled.
     broken: Option<String>,
 }
@@ -86,8 +85,8 @@ impl Scope {
     ) -> Result<Expression, Rejected> {
         let result = self.compile(source, field, Use::Variable);
         let (ty, broken) = match &result {
-            Ok(checked) => (checked.expression.program().result_type(), None),
-            Err(rejected) => (Ty::Dyn, Some(rejected.text.clone())),
+            Ok(checked) => (checked.expression.program().result_type().clone(), None),
+            Err(rejected) => (Type::Dyn, Some(rejected.text.clone())),
         };
         self.variables.push(KnownVariable { name: name.into(), ty, broken });
         result.map(|checked| {
@@ -99,17 +98,7 @@ impl Scope {
     /// Compiles an expression that stands in `field`.
     pub(crate) fn compile(&self, source: &str, field: &str, place: Use) -> Result<Checked, Rejected> {
         let ast = parse(source).map_err(|issues| rejected(&issues, field, Code::CelSyntax))?;
-        let mut own = self.unknown_variables(&ast, field, place);
-        if !shadows(&ast, "request") {
-            own.extend(
-                fields::unknown(&ast, self.dialect).into_iter().map(|(span, message, help)| Finding {
-                    span,
-                    code: Code::CelInvalid,
-                    message,
-                    help,
-                }),
-            );
-        }
+        let own = self.unknown_variables(&ast, field, place);
         let program = match compile_ast(&ast, &self.env(place)) {
             Ok(program) if own.is_empty() => program,
             Ok(_) => return Err(own_findings(source, field, own, Vec::new())),
@@ -120,8 +109,12 @@ impl Scope {
                         .any(|finding| finding.span.start <= span.start && span.start < finding.span.end)
                 };
                 let rest = issues.0.iter().filter(|issue| !told(issue.span)).map(|issue| {
-                    let help = issue.help.clone().or_else(|| self.absent_name_help(&issue.message, place));
-                    Finding { span: issue.span, code: Code::CelInvalid, message: issue.message.clone(), help }
+                    let help = self
+                        .field_help(issue, source)
+                        .or_else(|| issue.help.clone())
+                        .or_else(|| self.absent_name_help(&issue.message, place));
+                    let (span, caret, message) = (issue.span, issue.caret, issue.message.clone());
+                    Finding { span, caret, code: Code::CelInvalid, message, help }
                 });
                 let rest = rest.collect();
                 return Err(own_findings(source, field, own, rest));
@@ -145,14 +138,18 @@ impl Scope {
                 _ => true,
             };
             if readable {
-                env.declare(name);
+                let ty = match slot {
+                    slots::REQUEST if self.dialect == Dialect::Policy => slots::policy_request_type(),
+                    _ => slots::type_of(slot),
+                };
+                env.declare_typed(name, ty);
             } else {
                 env.declare(&format!("(not readable here: {name})"));
             }
         }
         if place != Use::MatchCondition {
             for variable in &self.variables {
-                env.declare_typed(&format!("variables.{}", variable.name), variable.ty);
+                env.declare_typed(&format!("variables.{}", variable.name), variable.ty.clone());
             }
         }
         if matches!(place, Use::JsonPatch | Use::ApplyConfiguration) {
@@ -185,6 +182,19 @@ impl Scope {
             _ => return None,
         };
         Some(help.to_owned())
+    }
+
+    /// What is known about fields that `request` only seems to have.
+    fn field_help(&self, issue: &usher_cel::Issue, source: &str) -> Option<String> {
+        let field = issue.message.strip_prefix("undefined field '")?.strip_suffix('\'')?;
+        let of_request = issue.span.text(source).trim_start_matches('.').starts_with("request.");
+        match field {
+            "object" | "oldObject" if of_request && self.dialect == Dialect::Policy => {
+                Some(format!("in a policy of Kubernetes it is called `{field}`"))
+            }
+            "uid" if of_request => Some("the uid of a review is no input of a rule".to_owned()),
+            _ => None,
+        }
     }
 
     /// `variables.x` without such a variable, or before it.
@@ -225,7 +235,8 @@ impl Scope {
             };
             // cel-go's text for a field that an object type does not have.
             let span = ast.span(*operand).to(node.span);
-            findings.push(Finding { span, code, message: format!("undefined field '{name}'"), help });
+            let (caret, message) = (node.caret, format!("undefined field '{name}'"));
+            findings.push(Finding { span, caret, code, message, help });
         }
         findings
     }
@@ -249,6 +260,8 @@ impl Scope {
 /// One finding inside an expression.
 struct Finding {
     span: Span,
+    /// See [`usher_cel::Issue::caret`].
+    caret: u32,
     code: Code,
     message: String,
     help: Option<String>,
@@ -267,6 +280,7 @@ fn rejected(issues: &Issues, field: &str, code: Code) -> Rejected {
     let source = issues.source();
     let finding = |issue: &usher_cel::Issue| Finding {
         span: issue.span,
+        caret: issue.caret,
         code,
         message: issue.message.clone(),
         help: issue.help.clone(),
@@ -285,6 +299,7 @@ fn own_findings(source: &str, field: &str, own: Vec<Finding>, rest: Vec<Finding>
         .iter()
         .map(|finding| usher_cel::Issue {
             span: finding.span,
+            caret: finding.caret,
             message: finding.message.clone(),
             help: finding.help.clone(),
         })
@@ -294,33 +309,33 @@ fn own_findings(source: &str, field: &str, own: Vec<Finding>, rest: Vec<Finding>
     Rejected { diagnostics, text }
 }
 
-/// Kubernetes' check of the result (apiserver `cel/compile.go`), as far as the type is known without a schema.
+/// Kubernetes' check of the result: exactly the type that the place wants (apiserver `pkg/admission/plugin/cel/compile.go`).
 fn check_type(program: &Program, source: &str, field: &str, place: Use) -> Result<(), Rejected> {
     let ty = program.result_type();
-    let unknown = matches!(ty, Ty::Dyn | Ty::Param(_));
     let (fits, wanted, help) = match place {
         Use::Variable => return Ok(()),
         Use::MatchCondition | Use::Predicate => {
-            (ty == Ty::Bool, "must evaluate to bool", "compare it with something, or test it with has()")
+            let help = "compare it with something, as in `… == true`, or test it with has()";
+            (*ty == Type::Bool, "must evaluate to bool", help)
         }
-        Use::Message => (ty == Ty::String, "must evaluate to string", "wrap it in string()"),
+        Use::Message => (*ty == Type::String, "must evaluate to string", "wrap it in string()"),
         Use::AuditAnnotation => (
-            matches!(ty, Ty::String | Ty::Null),
+            matches!(ty, Type::String | Type::Null),
             "must evaluate to one of [string null_type]",
             "wrap it in string()",
         ),
         Use::JsonPatch => (
-            matches!(ty, Ty::List(_)),
+            matches!(ty, Type::List(item) if matches!(&**item, Type::Object(object) if object.name() == "JSONPatch")),
             "must evaluate to list(JSONPatch)",
             "write a list: [JSONPatch{op: 'add', path: '/…', value: …}]",
         ),
         Use::ApplyConfiguration => (
-            ty == Ty::Opaque("Object"),
+            matches!(ty, Type::Object(object) if object.name() == "Object"),
             "must evaluate to Object",
             "write the fields to be merged: Object{metadata: Object.metadata{…}}",
         ),
     };
-    if unknown || fits {
+    if fits {
         return Ok(());
     }
     let message = format!("{wanted} but got {ty}");

@@ -15,7 +15,7 @@ fn facts() -> impl Strategy<Value = String> {
         "request.subResource",
         "request.userInfo.username",
         "request.kind.kind",
-        "request['namespace']",
+        "dyn(request)['namespace']",
         "request.?namespace.orValue('a')",
         "request.?name.orValue('')",
         "request.?userInfo.?username.orValue('b')",

@@ -2,7 +2,6 @@
 
 pub(crate) mod constraints;
 pub(crate) mod expressions;
-mod fields;
 pub(crate) mod findings;
 mod handlers;
 pub(crate) mod params;

@@ -59,9 +59,10 @@ fn predicate(predicate: &str) -> Value {
 )]
 #[case::no_bool(
     "'a'",
-    ":1: must evaluate to bool but got string [compare it with something, or test it with has()]"
+    ":1: must evaluate to bool but got string [compare it with something, as in `… == true`, or test it with has()]"
 )]
-#[case::no_bool_from_a_variable("variables.images", ":1: must evaluate to bool but got list(dyn)")]
+#[case::no_bool_as_far_as_is_known("object.spec.enabled", ":1: must evaluate to bool but got dyn")]
+#[case::no_bool_from_a_variable("variables.images", ":1: must evaluate to bool but got list(string)")]
 #[case::misspelt_variable(
     "variables.image.size() > 0",
     ":1: undefined field 'image' [did you mean `variables.images`?]"
@@ -90,7 +91,8 @@ fn a_predicate_that_is_not_sound_is_reported(#[case] source: &str, #[case] expec
 
 #[rstest]
 #[case::objects("request.object.kind == object.kind && request.oldObject == null")]
-#[case::dyn_result("object.spec.enabled")]
+#[case::comparison_of_unknown_types("object.spec.enabled == true")]
+#[case::test_of_an_alias("has(request.object) || has(request.oldObject)")]
 #[case::structures("request.userInfo.username == 'a' && request.requestKind.kind == 'Pod'")]
 #[case::shadowed("[{'x': true}].all(request, request.x)")]
 #[case::variable("variables.images.exists(i, i == 'a')")]

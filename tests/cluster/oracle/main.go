@@ -27,21 +27,28 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"k8s.io/apimachinery/pkg/util/version"
+	plugin "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
+	"k8s.io/apiserver/pkg/cel/mutation"
 )
 
 type question struct {
 	ID   string         `json:"id"`
 	Expr string         `json:"expr"`
 	Vars map[string]any `json:"vars"`
+	// As in the expressions of a policy: typed `request` and `namespaceObject`, and the types that a patch is made of.
+	Policy bool `json:"policy"`
 }
 
 type answer struct {
-	ID    string `json:"id"`
+	ID string `json:"id"`
+	// Of the result, as the API server names it.
+	Type  string `json:"type,omitempty"`
 	Value *typed `json:"value,omitempty"`
 	Error string `json:"error,omitempty"`
 	// "compile" or "run", with an error.
@@ -82,11 +89,16 @@ func readText(line string) (question, error) {
 }
 
 func run(in io.Reader, out io.Writer, read func(line string) (question, error)) error {
-	base, err := environment.MustBaseEnvSet(version.MajorMinor(1, 37)).Env(environment.StoredExpressions)
+	set := environment.MustBaseEnvSet(version.MajorMinor(1, 37))
+	base, err := set.Env(environment.StoredExpressions)
 	if err != nil {
 		return err
 	}
 	base, err = base.Extend(library.JSONPatch(), cel.Variable("authorizer", library.AuthorizerType))
+	if err != nil {
+		return err
+	}
+	policy, err := policyEnv(set)
 	if err != nil {
 		return err
 	}
@@ -104,11 +116,38 @@ func run(in io.Reader, out io.Writer, read func(line string) (question, error)) 
 		if err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
 		}
-		if err := encoder.Encode(ask(base, q)); err != nil {
+		env := base
+		if q.Policy {
+			env = policy
+		}
+		if err := encoder.Encode(ask(env, q)); err != nil {
 			return err
 		}
 	}
 	return errors.Join(lines.Err(), writer.Flush())
+}
+
+// policyEnv is what the API server compiles the expressions of a MutatingAdmissionPolicy in, without params.
+func policyEnv(set *environment.EnvSet) (*cel.Env, error) {
+	request, namespace := plugin.BuildRequestType(), plugin.BuildNamespaceType()
+	set, err := set.Extend(environment.VersionedOptions{
+		IntroducedVersion: version.MajorMinor(1, 0),
+		EnvOptions: []cel.EnvOption{
+			cel.Variable(plugin.RequestVarName, request.CelType()),
+			cel.Variable(plugin.NamespaceVarName, namespace.CelType()),
+			cel.Variable(plugin.AuthorizerVarName, library.AuthorizerType),
+			cel.Variable(plugin.RequestResourceAuthorizerVarName, library.ResourceCheckType),
+		},
+		DeclTypes: []*apiservercel.DeclType{request, namespace},
+	})
+	if err != nil {
+		return nil, err
+	}
+	env, err := set.Env(environment.StoredExpressions)
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(common.ResolverEnvOption(&mutation.DynamicTypeResolver{}), library.JSONPatch())
 }
 
 func ask(base *cel.Env, q question) answer {
@@ -131,6 +170,7 @@ func ask(base *cel.Env, q question) answer {
 		result.Error, result.Stage = issues.Err().Error(), "compile"
 		return result
 	}
+	result.Type = ast.OutputType().String()
 	program, err := env.Program(ast)
 	if err != nil {
 		result.Error, result.Stage = "program instantiation failed: "+err.Error(), "compile"

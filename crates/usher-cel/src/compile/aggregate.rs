@@ -1,15 +1,10 @@
 //! List, map and struct literals.
 
 use super::constant::Constant;
-use super::kind;
 use super::lower::Lower;
 use super::program::{Element, MapElement, Node, NodeId, StructElement};
 use crate::ast::{ExprId, MapEntry, Span, StructField};
 use crate::eval::Arena;
-use crate::library::Ty;
-
-const LIST_DYN: Ty = Ty::List(&Ty::Dyn);
-const MAP_DYN: Ty = Ty::Map(&Ty::Dyn, &Ty::Dyn);
 
 impl Lower<'_> {
     pub(super) fn list(&mut self, elements: &[ExprId], optional: &[u32], span: Span) -> NodeId {
@@ -17,16 +12,13 @@ impl Lower<'_> {
         for (index, element) in (0_u32..).zip(elements) {
             list.push(Element { value: self.expr(*element), optional: optional.contains(&index) });
         }
-        self.homogeneous(
-            list.iter().filter(|element| !element.optional).map(|element| element.value).collect(),
-        );
         if optional.is_empty()
             && let Some(items) =
                 list.iter().map(|element| self.constant(element.value).cloned()).collect::<Option<_>>()
         {
-            return self.push(Node::Constant(Constant::List(items)), span, LIST_DYN);
+            return self.push(Node::Constant(Constant::List(items)), span);
         }
-        self.push(Node::List(list.into()), span, LIST_DYN)
+        self.push(Node::List(list.into()), span)
     }
 
     pub(super) fn map(&mut self, entries: &[MapEntry], span: Span) -> NodeId {
@@ -35,12 +27,10 @@ impl Lower<'_> {
             let (key, value) = (self.expr(entry.key), self.expr(entry.value));
             map.push(MapElement { key, value, optional: entry.optional });
         }
-        self.homogeneous(map.iter().map(|entry| entry.key).collect());
-        self.homogeneous(map.iter().filter(|entry| !entry.optional).map(|entry| entry.value).collect());
         if let Some(constant) = self.constant_map(&map) {
-            return self.push(Node::Constant(constant), span, MAP_DYN);
+            return self.push(Node::Constant(constant), span);
         }
-        self.push(Node::Map(map.into()), span, MAP_DYN)
+        self.push(Node::Map(map.into()), span)
     }
 
     fn constant_map(&self, map: &[MapElement]) -> Option<Constant> {
@@ -61,46 +51,14 @@ impl Lower<'_> {
         let name = type_name.trim_start_matches('.');
         let known = name == "JSONPatch" || name == "Object" || name.starts_with("Object.");
         if !known || !self.env.has_mutation_types() {
-            return self.fail(
-                span,
-                format!("undeclared reference to '{name}' (in container '{}')", self.env.container()),
-                None,
-            );
+            return self.undeclared(span, name);
         }
         let mut elements = Vec::with_capacity(fields.len());
         for field in fields {
-            if name == "JSONPatch" && !matches!(&*field.name, "op" | "path" | "from" | "value") {
-                self.issue(
-                    field.span,
-                    format!("undefined field '{}'", field.name),
-                    Some("JSONPatch has the fields op, path, from and value".into()),
-                );
-            }
             let value = self.expr(field.value);
             elements.push(StructElement { name: field.name.clone(), value, optional: field.optional });
         }
-        self.push(
-            Node::Struct { type_name: name.into(), fields: elements.into() },
-            span,
-            Ty::Opaque(if name == "JSONPatch" { "JSONPatch" } else { "Object" }),
-        )
-    }
-
-    /// Kubernetes refuses literals of mixed types.
-    fn homogeneous(&mut self, elements: Vec<NodeId>) {
-        if self.mixed_literals > 0 {
-            return;
-        }
-        let Some(first) = elements.first().map(|first| self.ty(*first)) else { return };
-        if let Some(other) = elements.iter().find(|element| kind::disjoint(self.ty(**element), first)) {
-            let message =
-                format!("expected type '{}' but found '{}'", kind::name(first), kind::name(self.ty(*other)));
-            self.issue(
-                self.span(*other),
-                message,
-                Some("elements of a literal must have one type; wrap each one in dyn()".into()),
-            );
-        }
+        self.push(Node::Struct { type_name: name.into(), fields: elements.into() }, span)
     }
 }
 

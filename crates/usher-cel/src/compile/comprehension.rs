@@ -3,7 +3,6 @@
 use super::lower::Lower;
 use super::program::{Fold, FoldKind, Node, NodeId};
 use crate::ast::{Comprehension, Expr, ExprId, Literal, Span, operators as op};
-use crate::library::Ty;
 
 /// What a macro's expansion says, before its parts are lowered.
 enum Shape {
@@ -22,46 +21,27 @@ const MAP_INSERT: &str = "cel.@mapInsert";
 impl Lower<'_> {
     pub(super) fn comprehension(&mut self, comprehension: &Comprehension, span: Span) -> NodeId {
         let range = self.expr(comprehension.iter_range);
-        if matches!(
-            self.ty(range),
-            Ty::Null
-                | Ty::Bool
-                | Ty::Int
-                | Ty::Uint
-                | Ty::Double
-                | Ty::String
-                | Ty::Bytes
-                | Ty::Timestamp
-                | Ty::Duration
-                | Ty::Type
-        ) {
-            let message = format!(
-                "expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
-                super::kind::name(self.ty(range))
-            );
-            return self.fail(self.ast.span(comprehension.iter_range), message, None);
-        }
         let shape = self.shape(comprehension);
         // The accumulator starts outside the scope of the loop's variables.
         let init = matches!(shape, Shape::General).then(|| self.expr(comprehension.accu_init));
         let depth = self.scopes.len();
         let variable = self.bind(&comprehension.iter_var);
         let variable2 = comprehension.iter_var2.as_deref().map(|name| self.bind(name));
-        let (kind, ty) = match shape {
-            Shape::All(predicate) => (FoldKind::All(self.predicate(predicate)), Ty::Bool),
-            Shape::Exists(predicate) => (FoldKind::Exists(self.predicate(predicate)), Ty::Bool),
-            Shape::ExistsOne(predicate) => (FoldKind::ExistsOne(self.predicate(predicate)), Ty::Bool),
+        let kind = match shape {
+            Shape::All(predicate) => FoldKind::All(self.expr(predicate)),
+            Shape::Exists(predicate) => FoldKind::Exists(self.expr(predicate)),
+            Shape::ExistsOne(predicate) => FoldKind::ExistsOne(self.expr(predicate)),
             Shape::List { filter, body } => {
-                let filter = filter.map(|filter| self.predicate(filter));
-                (FoldKind::List { filter, body: self.expr(body) }, Ty::List(&Ty::Dyn))
+                let filter = filter.map(|filter| self.expr(filter));
+                FoldKind::List { filter, body: self.expr(body) }
             }
             Shape::Map { filter, value } => {
-                let filter = filter.map(|filter| self.predicate(filter));
-                (FoldKind::Map { filter, value: self.expr(value) }, Ty::Map(&Ty::Dyn, &Ty::Dyn))
+                let filter = filter.map(|filter| self.expr(filter));
+                FoldKind::Map { filter, value: self.expr(value) }
             }
             Shape::MapEntry { filter, entries } => {
-                let filter = filter.map(|filter| self.predicate(filter));
-                (FoldKind::MapEntry { filter, entries: self.expr(entries) }, Ty::Map(&Ty::Dyn, &Ty::Dyn))
+                let filter = filter.map(|filter| self.expr(filter));
+                FoldKind::MapEntry { filter, entries: self.expr(entries) }
             }
             Shape::General => self.general(comprehension, init),
         };
@@ -69,26 +49,16 @@ impl Lower<'_> {
             self.scopes.pop();
             self.release_local();
         }
-        self.push(Node::Fold(Box::new(Fold { range, variable, variable2, kind })), span, ty)
+        self.push(Node::Fold(Box::new(Fold { range, variable, variable2, kind })), span)
     }
 
-    fn general(&mut self, comprehension: &Comprehension, init: Option<NodeId>) -> (FoldKind, Ty) {
+    fn general(&mut self, comprehension: &Comprehension, init: Option<NodeId>) -> FoldKind {
         let init = init.unwrap_or_else(|| self.expr(comprehension.accu_init));
         let accumulator = self.bind(&comprehension.accu_var);
         let condition = self.expr(comprehension.loop_condition);
         let step = self.expr(comprehension.loop_step);
         let result = self.expr(comprehension.result);
-        let ty = self.ty(result);
-        (FoldKind::General { accumulator, init, condition, step, result }, ty)
-    }
-
-    fn predicate(&mut self, id: ExprId) -> NodeId {
-        let node = self.expr(id);
-        if super::kind::disjoint(self.ty(node), Ty::Bool) {
-            let message = format!("expected type 'bool' but found '{}'", super::kind::name(self.ty(node)));
-            self.issue(self.ast.span(id), message, Some("a macro's predicate must be a condition".into()));
-        }
-        node
+        FoldKind::General { accumulator, init, condition, step, result }
     }
 
     fn bind(&mut self, name: &str) -> u32 {

@@ -78,6 +78,20 @@ impl Constant {
         })
     }
 
+    /// For what can be no index of anything: cel-go's name of its type.
+    pub(crate) fn no_qualifier(&self) -> Option<&'static str> {
+        match self {
+            Self::Bool(_) | Self::Int(_) | Self::Uint(_) | Self::Double(_) | Self::String(_) => None,
+            Self::Null => Some("types.Null"),
+            Self::Bytes(_) => Some("types.Bytes"),
+            Self::Timestamp(_) => Some("types.Timestamp"),
+            Self::Duration(_) => Some("types.Duration"),
+            Self::Type(_) => Some("*types.Type"),
+            Self::List(_) => Some("*types.baseList"),
+            Self::Map(_) => Some("*types.baseMap"),
+        }
+    }
+
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),

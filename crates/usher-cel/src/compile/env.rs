@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::program::Program;
+use crate::check::Type;
 use crate::issue::Issues;
-use crate::library::Ty;
 
 /// The declarations that an expression is compiled against.
 #[derive(Clone, Debug, Default)]
@@ -16,10 +16,10 @@ pub struct Env {
     unchecked: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Variable {
     pub(crate) slot: u32,
-    pub(crate) ty: Ty,
+    pub(crate) ty: Type,
 }
 
 impl Env {
@@ -33,11 +33,12 @@ impl Env {
     ///
     /// A dotted name (`variables.images`, `request.object`) takes precedence over selecting fields of a shorter one.
     pub fn declare(&mut self, name: &str) -> u32 {
-        self.declare_typed(name, Ty::Dyn)
+        self.declare_typed(name, Type::Dyn)
     }
 
     /// As [`Env::declare`], for a variable of which every value has this type.
-    pub fn declare_typed(&mut self, name: &str, ty: Ty) -> u32 {
+    pub fn declare_typed(&mut self, name: &str, ty: impl Into<Type>) -> u32 {
+        let ty = ty.into();
         if let Some(known) = self.variables.get_mut(name) {
             known.ty = ty;
             return known.slot;
@@ -82,8 +83,8 @@ impl Env {
         super::compile(source, self)
     }
 
-    pub(crate) fn variable(&self, name: &str) -> Option<Variable> {
-        self.variables.get(name).copied()
+    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

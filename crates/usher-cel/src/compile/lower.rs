@@ -7,33 +7,25 @@ use std::sync::Arc;
 
 use super::constant::Constant;
 use super::env::Env;
-use super::kind;
 use super::program::{Node, NodeId, Path, Program, Step};
 use super::reads::Reads;
 use crate::ast::{Ast, Expr, ExprId, Literal, Span, operators as op};
+use crate::check::{Checked, MAX_NAME_SEGMENTS, Type, type_constant};
 use crate::eval::{Arena, Value};
 use crate::issue::{Issue, Issues};
-use crate::library::Ty;
 
 /// Operations on one operand that may nest before they are cut into a [`Node::Chain`].
 const CHAIN_PART: usize = 32;
 
-/// Unknown names of one expression for which a near one is looked up.
-const SUGGESTIONS: usize = 10;
-
-/// Dots in a declared name at most; longer selections need not be tried as names.
-const MAX_NAME_SEGMENTS: usize = 4;
-
-pub(super) fn lower(ast: &Ast, env: &Env) -> Result<Program, Issues> {
+pub(super) fn lower(ast: &Ast, env: &Env, checked: Option<&Checked>) -> Result<Program, Issues> {
     let mut lower = Lower {
         ast,
         env,
+        checked,
         nodes: Vec::with_capacity(ast.nodes().len()),
         spans: Vec::with_capacity(ast.nodes().len()),
-        types: Vec::with_capacity(ast.nodes().len()),
         scopes: Vec::new(),
         live_locals: 0,
-        mixed_literals: 0,
         locals: 0,
         reads: Reads::default(),
         issues: Vec::new(),
@@ -42,14 +34,13 @@ pub(super) fn lower(ast: &Ast, env: &Env) -> Result<Program, Issues> {
     if !lower.issues.is_empty() {
         return Err(Issues::new(ast.source(), lower.issues));
     }
-    let result = lower.ty(root);
     Ok(Program {
         source: Arc::from(ast.source()),
         nodes: lower.nodes,
         spans: lower.spans,
         root,
         locals: lower.locals as usize,
-        result,
+        result: checked.map_or(Type::Dyn, |checked| checked.result().clone()),
         reads: lower.reads,
     })
 }
@@ -57,14 +48,13 @@ pub(super) fn lower(ast: &Ast, env: &Env) -> Result<Program, Issues> {
 pub(super) struct Lower<'s> {
     pub(super) ast: &'s Ast,
     pub(super) env: &'s Env,
+    /// What the checker found out; `None` when types are not checked.
+    pub(super) checked: Option<&'s Checked>,
     nodes: Vec<Node>,
     spans: Vec<Span>,
-    types: Vec<Ty>,
     /// Comprehension variables in scope, innermost last, with their locals.
     pub(super) scopes: Vec<(Box<str>, u32)>,
     live_locals: u32,
-    /// How many calls around the current node take literals of mixed types.
-    pub(super) mixed_literals: u32,
     locals: u32,
     reads: Reads,
     issues: Vec<Issue>,
@@ -111,10 +101,10 @@ impl<'s> Lower<'s> {
             Expr::Call { function, target, args } => match &**function {
                 op::LOGICAL_AND | op::LOGICAL_OR => self.logical(id, function, span),
                 op::CONDITIONAL => self.conditional(args, span),
-                _ => self.global_call(id, function, *target, args, span),
+                _ => self.global_call(id, function, *target, args),
             },
             // `descend` goes through every selection.
-            Expr::Select { .. } => self.fail(span, "selection without an operand", None),
+            Expr::Select { .. } => self.fail(span, "selection without an operand"),
         }
     }
 
@@ -126,12 +116,11 @@ impl<'s> Lower<'s> {
             if depth == CHAIN_PART {
                 let slot = *chain_local.get_or_insert_with(|| self.reserve_local());
                 parts.push(node);
-                let (span, ty) = (self.spans[node.0 as usize], self.ty(node));
-                node = self.push(Node::Hole(slot), span, ty);
+                let span = self.spans[node.0 as usize];
+                node = self.push(Node::Hole(slot), span);
                 depth = 0;
             }
             depth += 1;
-            let span = self.ast.span(id);
             let ast: &'s Ast = self.ast;
             node = match ast.expr(id) {
                 Expr::Select { .. } => self.path(node, id, &mut spine),
@@ -141,16 +130,16 @@ impl<'s> Lower<'s> {
                     debug_assert!(args.len() == 2, "the parser gives `{function}` two operands");
                     self.path(node, id, &mut spine)
                 }
-                Expr::Call { function, target: None, args } => self.operator(function, node, args, span),
-                Expr::Call { function, args, .. } => self.member_call(id, function, node, args, span),
+                Expr::Call { function, target: None, args } => self.operator(id, function, node, args),
+                Expr::Call { function, args, .. } => self.member_call(id, function, node, args),
                 _ => node,
             };
         }
         if let Some(slot) = chain_local {
             self.release_local();
             parts.push(node);
-            let (span, ty) = (self.spans[node.0 as usize], self.ty(node));
-            node = self.push(Node::Chain { slot, parts: parts.into() }, span, ty);
+            let span = self.spans[node.0 as usize];
+            node = self.push(Node::Chain { slot, parts: parts.into() }, span);
         }
         node
     }
@@ -181,15 +170,8 @@ impl<'s> Lower<'s> {
             let slot = *slot;
             self.record_read(slot, &steps);
         }
-        let optional = steps.iter().any(|step| {
-            matches!(step, Step::Field { optional: true, .. } | Step::Index { optional: true, .. })
-        });
         let path = Box::new(Path { base, steps: steps.into() });
-        if test_only {
-            self.push(Node::Has(path), end, Ty::Bool)
-        } else {
-            self.push(Node::Path(path), end, if optional { Ty::Optional(&Ty::Dyn) } else { Ty::Dyn })
-        }
+        self.push(if test_only { Node::Has(path) } else { Node::Path(path) }, end)
     }
 
     fn is_step(&self, id: ExprId) -> bool {
@@ -209,7 +191,14 @@ impl<'s> Lower<'s> {
         {
             return Step::Field { name: field.clone(), optional, span };
         }
-        Step::Index { index: self.expr(index), optional, span }
+        let node = self.expr(index);
+        if let Some(constant) = self.constant(node)
+            && let Some(kind) = constant.no_qualifier()
+        {
+            // cel-go prepares constant indexes when it plans the program.
+            self.issue(index, format!("program instantiation failed: invalid qualifier type: {kind}"), None);
+        }
+        Step::Index { index: node, optional, span }
     }
 
     /// The read of a variable that ends at the first step that is not known before evaluation.
@@ -231,7 +220,7 @@ impl<'s> Lower<'s> {
     fn name(&mut self, id: ExprId, name: &str, spine: &mut Vec<ExprId>) -> NodeId {
         let span = self.ast.span(id);
         if let Some((_, local)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
-            return self.push(Node::Local(*local), span, Ty::Dyn);
+            return self.push(Node::Local(*local), span);
         }
         let mut fields = Vec::new();
         for id in spine.iter().rev().take(MAX_NAME_SEGMENTS - 1) {
@@ -254,24 +243,18 @@ impl<'s> Lower<'s> {
                     if spine.last().is_none_or(|id| !self.is_step(*id)) {
                         self.reads.record(variable.slot, Vec::new());
                     }
-                    return self.push(Node::Variable(variable.slot), span, variable.ty);
+                    return self.push(Node::Variable(variable.slot), span);
                 }
                 if let Some(type_name) = type_constant(&candidate) {
                     spine.truncate(spine.len() - taken);
-                    return self.push(Node::Constant(Constant::Type(type_name.into())), span, Ty::Type);
+                    return self.push(Node::Constant(Constant::Type(type_name.into())), span);
                 }
             }
         }
         if let Some(tested) = self.declared_test(name, &fields, spine) {
             return tested;
         }
-        let help = self.nearest_name(name).map(|near| format!("did you mean `{near}`?"));
-        let message = format!(
-            "undeclared reference to '{}' (in container '{}')",
-            name.trim_start_matches('.'),
-            self.env.container()
-        );
-        self.fail(span, message, help)
+        self.undeclared(span, name)
     }
 
     /// `has(variables.x)`: of a structure that only exists as its declared fields, each field is there.
@@ -281,69 +264,48 @@ impl<'s> Lower<'s> {
         let full = [&[name], fields, &[field]].concat().join(".");
         self.env.candidates(&full).find_map(|candidate| self.env.variable(&candidate))?;
         spine.truncate(spine.len() - fields.len() - 1);
-        Some(self.push(Node::Constant(Constant::Bool(true)), self.ast.span(id), Ty::Bool))
+        Some(self.push(Node::Constant(Constant::Bool(true)), self.ast.span(id)))
     }
 
     fn literal(&mut self, literal: &Literal, span: Span) -> NodeId {
-        let (constant, ty) = match literal {
-            Literal::Null => (Constant::Null, Ty::Null),
-            Literal::Bool(value) => (Constant::Bool(*value), Ty::Bool),
-            Literal::Int(value) => (Constant::Int(*value), Ty::Int),
-            Literal::Uint(value) => (Constant::Uint(*value), Ty::Uint),
-            Literal::Double(value) => (Constant::Double(*value), Ty::Double),
-            Literal::String(value) => (Constant::String(value.clone()), Ty::String),
-            Literal::Bytes(value) => (Constant::Bytes(value.clone()), Ty::Bytes),
+        let constant = match literal {
+            Literal::Null => Constant::Null,
+            Literal::Bool(value) => Constant::Bool(*value),
+            Literal::Int(value) => Constant::Int(*value),
+            Literal::Uint(value) => Constant::Uint(*value),
+            Literal::Double(value) => Constant::Double(*value),
+            Literal::String(value) => Constant::String(value.clone()),
+            Literal::Bytes(value) => Constant::Bytes(value.clone()),
         };
-        self.push(Node::Constant(constant), span, ty)
+        self.push(Node::Constant(constant), span)
     }
 
-    pub(super) fn no_overload(&mut self, span: Span, function: &str, args: &[Ty]) {
-        let types: Vec<String> = args.iter().map(|ty| kind::name(*ty)).collect();
-        self.issue(
-            span,
-            format!("found no matching overload for '{function}' applied to '({})'", types.join(", ")),
-            None,
-        );
+    /// An issue that only shows once values are known, and something in place of the expression.
+    pub(super) fn issue(&mut self, id: ExprId, message: impl Into<String>, help: Option<String>) -> NodeId {
+        let (span, caret) = (self.ast.span(id), self.ast.caret(id));
+        self.issues.push(Issue { span, caret, message: message.into(), help });
+        self.push(Node::Constant(Constant::Null), span)
     }
 
-    pub(super) fn issue(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
-        if self.issues.len() == Issues::LIMIT {
-            return;
-        }
-        self.issues.push(Issue { span, message: message.into(), help });
+    /// What cannot be: an error of the evaluation, which a `||` beside it may absorb. Only without type checks, which find it before.
+    pub(super) fn fail(&mut self, span: Span, message: impl Into<Box<str>>) -> NodeId {
+        self.push(Node::Fail(message.into()), span)
     }
 
-    /// An issue, and something of unknown type in place of the expression; without type checks an error of the evaluation, which a
-    /// `||` beside it may absorb.
-    pub(super) fn fail(&mut self, span: Span, message: impl Into<String>, help: Option<String>) -> NodeId {
-        let message = message.into();
-        if !self.env.checks_types() {
-            return self.push(Node::Fail(message.into()), span, Ty::Dyn);
-        }
-        self.issue(span, message, help);
-        self.push(Node::Constant(Constant::Null), span, Ty::Dyn)
+    pub(super) fn undeclared(&mut self, span: Span, name: &str) -> NodeId {
+        let name = name.trim_start_matches('.');
+        self.fail(span, format!("undeclared reference to '{name}' (in container '{}')", self.env.container()))
     }
 
-    pub(super) fn push(&mut self, node: Node, span: Span, ty: Ty) -> NodeId {
+    pub(super) fn push(&mut self, node: Node, span: Span) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         self.nodes.push(node);
         self.spans.push(span);
-        self.types.push(ty);
         id
-    }
-
-    /// The type of a node; unknown when types are not checked, so that nothing is refused for it.
-    pub(super) fn ty(&self, id: NodeId) -> Ty {
-        if self.env.checks_types() { self.types[id.0 as usize] } else { Ty::Dyn }
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
-    }
-
-    /// The place of a node that is lowered.
-    pub(super) fn span(&self, id: NodeId) -> Span {
-        self.spans[id.0 as usize]
     }
 
     pub(super) fn constant(&self, id: NodeId) -> Option<&Constant> {
@@ -362,19 +324,6 @@ impl<'s> Lower<'s> {
 
     pub(super) fn release_local(&mut self) {
         self.live_locals -= 1;
-    }
-
-    /// Whether another near name is worth the search: nobody reads the hundredth.
-    pub(super) fn suggests(&self) -> bool {
-        self.issues.len() < SUGGESTIONS
-    }
-
-    fn nearest_name(&self, name: &str) -> Option<String> {
-        if !self.suggests() {
-            return None;
-        }
-        let scoped = self.scopes.iter().map(|(name, _)| &**name).filter(|name| !name.starts_with(['@', '#']));
-        super::suggest::nearest(name, self.env.names().chain(scoped)).map(str::to_owned)
     }
 }
 
@@ -405,32 +354,6 @@ fn is_strict_operator(function: &str) -> bool {
 
 fn is_optional_step(function: &str) -> bool {
     function == op::OPT_INDEX || function == op::OPT_SELECT
-}
-
-/// Names of types that stand for values of type `type`.
-fn type_constant(name: &str) -> Option<&'static str> {
-    const TYPES: &[&str] = &[
-        "bool",
-        "bytes",
-        "double",
-        "int",
-        "list",
-        "map",
-        "null_type",
-        "string",
-        "type",
-        "uint",
-        "optional_type",
-        "google.protobuf.Timestamp",
-        "google.protobuf.Duration",
-        "net.IP",
-        "net.CIDR",
-        "kubernetes.Quantity",
-        "kubernetes.URL",
-        "kubernetes.Semver",
-        "kubernetes.NamedFormat",
-    ];
-    TYPES.iter().copied().find(|known| *known == name)
 }
 
 /// The value of a constant that is no list or map needs no arena, so this is only for the folding of calls.

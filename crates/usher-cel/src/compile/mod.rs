@@ -6,7 +6,6 @@ mod calls;
 mod comprehension;
 mod constant;
 mod env;
-mod kind;
 mod lower;
 mod operator;
 mod program;
@@ -24,14 +23,15 @@ pub(crate) use program::{
 };
 
 use crate::ast::Ast;
+use crate::check;
 use crate::issue::Issues;
 use crate::parse::parse;
 
 /// Parses and compiles an expression.
 ///
 /// # Errors
-/// Every syntax error; or, when there is none, every unknown name, unknown function, wrong argument count, call that can never
-/// have an overload, and literal that can never be what it is used as.
+/// Every syntax error; or, when there is none, all that [`check`](crate::check) finds; or, when that is nothing, every literal that can never
+/// be what it is used as.
 pub fn compile(source: &str, env: &Env) -> Result<Program, Issues> {
     compile_ast(&parse(source)?, env)
 }
@@ -41,5 +41,6 @@ pub fn compile(source: &str, env: &Env) -> Result<Program, Issues> {
 /// # Errors
 /// As [`compile`], without the syntax errors.
 pub fn compile_ast(ast: &Ast, env: &Env) -> Result<Program, Issues> {
-    lower::lower(ast, env)
+    let checked = if env.checks_types() { Some(check::check(ast, env)?) } else { None };
+    lower::lower(ast, env, checked.as_ref())
 }

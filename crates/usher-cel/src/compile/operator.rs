@@ -1,11 +1,9 @@
-//! Operators: which overloads can exist, and the node for each.
+//! Operators: the node for each.
 
 use super::constant::{Constant, ConstantSet};
-use super::kind;
 use super::lower::Lower;
 use super::program::{Arithmetic, Comparison, Node, NodeId};
 use crate::ast::{Expr, ExprId, Span, operators as op};
-use crate::library::Ty;
 
 impl Lower<'_> {
     /// `a && b && c` in any nesting becomes one node.
@@ -21,134 +19,63 @@ impl Lower<'_> {
             }
         }
         let terms: Vec<NodeId> = terms.into_iter().map(|term| self.expr(term)).collect();
-        if let Some(wrong) = terms.iter().find(|term| kind::disjoint(self.ty(**term), Ty::Bool)) {
-            let types: Vec<Ty> = terms.iter().map(|term| self.ty(*term)).collect();
-            self.no_overload(self.span(*wrong), operator, &types);
-        }
         let terms = terms.into();
-        self.push(
-            if operator == op::LOGICAL_AND { Node::And(terms) } else { Node::Or(terms) },
-            span,
-            Ty::Bool,
-        )
+        self.push(if operator == op::LOGICAL_AND { Node::And(terms) } else { Node::Or(terms) }, span)
     }
 
     pub(super) fn conditional(&mut self, args: &[ExprId], span: Span) -> NodeId {
         let (condition, then, otherwise) = (self.expr(args[0]), self.expr(args[1]), self.expr(args[2]));
-        let (c, t, o) = (self.ty(condition), self.ty(then), self.ty(otherwise));
-        let nullable = matches!(t, Ty::Null) || matches!(o, Ty::Null);
-        if kind::disjoint(c, Ty::Bool) || (kind::disjoint(t, o) && !nullable) {
-            self.no_overload(span, op::CONDITIONAL, &[c, t, o]);
-        }
-        let ty = kind::common([t, o].into_iter());
-        self.push(Node::Conditional { condition, then, otherwise }, span, ty)
+        self.push(Node::Conditional { condition, then, otherwise }, span)
     }
 
-    /// An operator on `left`, which is lowered, and the rest of `args`, which is not.
-    pub(super) fn operator(&mut self, function: &str, left: NodeId, args: &[ExprId], span: Span) -> NodeId {
+    /// An operator on `left`, which is lowered, and the rest of its operands, which is not.
+    pub(super) fn operator(&mut self, id: ExprId, function: &str, left: NodeId, args: &[ExprId]) -> NodeId {
+        let span = self.ast.span(id);
         let Some(right) = args.get(1).map(|right| self.expr(*right)) else {
             return self.unary(function, left, span);
         };
-        let (l, r) = (self.ty(left), self.ty(right));
-        let nullable = matches!(l, Ty::Null) || matches!(r, Ty::Null);
-        let (fits, node, ty) = match function {
-            op::EQUALS | op::NOT_EQUALS => {
-                let negated = function == op::NOT_EQUALS;
-                (nullable || !kind::disjoint(l, r), Node::Equal { left, right, negated }, Ty::Bool)
-            }
-            op::IN => {
-                (matches!(r, Ty::Dyn | Ty::List(_) | Ty::Map(..)), self.membership(left, right), Ty::Bool)
-            }
-            op::LESS => {
-                (ordered(l, r), Node::Compare { comparison: Comparison::Less, left, right }, Ty::Bool)
-            }
-            op::LESS_EQUALS => {
-                (ordered(l, r), Node::Compare { comparison: Comparison::LessEquals, left, right }, Ty::Bool)
-            }
-            op::GREATER => {
-                (ordered(l, r), Node::Compare { comparison: Comparison::Greater, left, right }, Ty::Bool)
-            }
-            op::GREATER_EQUALS => (
-                ordered(l, r),
-                Node::Compare { comparison: Comparison::GreaterEquals, left, right },
-                Ty::Bool,
-            ),
-            _ => {
-                let operator = match function {
-                    op::ADD => Arithmetic::Add,
-                    op::SUBTRACT => Arithmetic::Subtract,
-                    op::MULTIPLY => Arithmetic::Multiply,
-                    op::DIVIDE => Arithmetic::Divide,
-                    _ => Arithmetic::Modulo,
-                };
-                let (fits, ty) = arithmetic(operator, l, r);
-                (fits, Node::Arithmetic { operator, left, right }, ty)
-            }
+        let flat_cost = self.checked.is_some_and(|checked| !checked.is_resolved(id));
+        let compare = |comparison| Node::Compare { comparison, left, right, flat_cost };
+        let arithmetic = |operator| Node::Arithmetic { operator, left, right, flat_cost };
+        let node = match function {
+            op::EQUALS | op::NOT_EQUALS => Node::Equal { left, right, negated: function == op::NOT_EQUALS },
+            op::IN => self.membership(id, left, right),
+            op::LESS => compare(Comparison::Less),
+            op::LESS_EQUALS => compare(Comparison::LessEquals),
+            op::GREATER => compare(Comparison::Greater),
+            op::GREATER_EQUALS => compare(Comparison::GreaterEquals),
+            op::ADD => arithmetic(Arithmetic::Add),
+            op::SUBTRACT => arithmetic(Arithmetic::Subtract),
+            op::MULTIPLY => arithmetic(Arithmetic::Multiply),
+            op::DIVIDE => arithmetic(Arithmetic::Divide),
+            _ => arithmetic(Arithmetic::Modulo),
         };
-        if !fits {
-            self.no_overload(span, function, &[l, r]);
-        }
-        self.push(node, span, ty)
+        self.push(node, span)
     }
 
     fn unary(&mut self, function: &str, operand: NodeId, span: Span) -> NodeId {
-        let ty = self.ty(operand);
-        match function {
-            op::LOGICAL_NOT => {
-                if kind::disjoint(ty, Ty::Bool) {
-                    self.no_overload(span, function, &[ty]);
-                }
-                self.push(Node::Not(operand), span, Ty::Bool)
-            }
-            op::NOT_STRICTLY_FALSE => self.push(Node::NotStrictlyFalse(operand), span, Ty::Bool),
-            _ => {
-                if !matches!(ty, Ty::Dyn | Ty::Int | Ty::Double | Ty::Duration) {
-                    self.no_overload(span, function, &[ty]);
-                }
-                self.push(Node::Negate(operand), span, ty)
-            }
-        }
+        let node = match function {
+            op::LOGICAL_NOT => Node::Not(operand),
+            op::NOT_STRICTLY_FALSE => Node::NotStrictlyFalse(operand),
+            _ => Node::Negate(operand),
+        };
+        self.push(node, span)
     }
 
-    fn membership(&mut self, item: NodeId, container: NodeId) -> Node {
+    fn membership(&mut self, id: ExprId, item: NodeId, container: NodeId) -> Node {
+        let resolved = self.checked.is_some_and(|checked| checked.is_list_membership(id));
         match self.node(container) {
-            Node::Constant(Constant::List(items)) if items.iter().all(is_set_member) => {
+            // cel-go does not even look at the item then.
+            Node::Constant(Constant::List(items)) if items.is_empty() && resolved => {
+                Node::Constant(Constant::Bool(false))
+            }
+            Node::Constant(Constant::List(items))
+                if (resolved || self.checked.is_none()) && items.iter().all(is_set_member) =>
+            {
                 Node::InConstant { item, set: Box::new(ConstantSet::new(items.clone())) }
             }
-            _ => Node::In { item, container, resolved: matches!(self.ty(container), Ty::List(_)) },
+            _ => Node::In { item, container, resolved },
         }
-    }
-}
-
-fn ordered(a: Ty, b: Ty) -> bool {
-    let number = |ty| matches!(ty, Ty::Int | Ty::Uint | Ty::Double);
-    let comparable = |ty| {
-        number(ty) || matches!(ty, Ty::Dyn | Ty::Bool | Ty::String | Ty::Bytes | Ty::Timestamp | Ty::Duration)
-    };
-    comparable(a) && comparable(b) && (number(a) && number(b) || kind::assignable(a, b))
-}
-
-/// Whether an overload can exist, and the type of the result.
-fn arithmetic(operator: Arithmetic, a: Ty, b: Ty) -> (bool, Ty) {
-    use Arithmetic::{Add, Modulo, Subtract};
-    match (operator, a, b) {
-        (Add, Ty::Timestamp, Ty::Duration)
-        | (Add, Ty::Duration, Ty::Timestamp)
-        | (Subtract, Ty::Timestamp, Ty::Duration) => (true, Ty::Timestamp),
-        (Subtract, Ty::Timestamp, Ty::Timestamp) => (true, Ty::Duration),
-        (Add | Subtract, Ty::Duration, Ty::Duration) => (true, Ty::Duration),
-        (_, Ty::Timestamp | Ty::Duration, Ty::Dyn) | (_, Ty::Dyn, Ty::Timestamp | Ty::Duration) => {
-            (matches!(operator, Add | Subtract), Ty::Dyn)
-        }
-        (Add, Ty::String | Ty::Bytes | Ty::List(_), _) | (Add, _, Ty::String | Ty::Bytes | Ty::List(_)) => {
-            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
-        }
-        (_, Ty::Dyn, Ty::Dyn) => (true, Ty::Dyn),
-        (_, Ty::Int | Ty::Uint | Ty::Dyn, Ty::Int | Ty::Uint | Ty::Dyn) => {
-            (kind::assignable(a, b), if matches!(a, Ty::Dyn) { b } else { a })
-        }
-        (_, Ty::Double | Ty::Dyn, Ty::Double | Ty::Dyn) => (!matches!(operator, Modulo), Ty::Double),
-        _ => (false, Ty::Dyn),
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::constant::{Constant, ConstantSet};
 use super::reads::Reads;
 use crate::ast::Span;
+use crate::check::Type;
 use crate::eval::{Activation, Arena, EvalResult, Evaluator, Meter, Trace};
-use crate::library::{Overload, Prepared, Ty};
+use crate::library::{Overload, Prepared};
 
 /// A compiled expression: immutable, shared between threads, evaluated any number of times.
 pub struct Program {
@@ -18,7 +19,7 @@ pub struct Program {
     pub(crate) root: NodeId,
     /// How many comprehension variables and intermediate results are alive at once.
     pub(crate) locals: usize,
-    pub(crate) result: Ty,
+    pub(crate) result: Type,
     pub(crate) reads: Reads,
 }
 
@@ -55,9 +56,9 @@ impl Program {
         &self.source
     }
 
-    /// The type of the result as far as it is known without a schema; [`Ty::Dyn`] when it is not.
-    pub fn result_type(&self) -> Ty {
-        self.result
+    /// The type of the result; [`Type::Dyn`] when types are not checked.
+    pub fn result_type(&self) -> &Type {
+        &self.result
     }
 
     /// Which variables the expression can read, and which of their fields.
@@ -112,10 +113,12 @@ pub(crate) enum Node {
         right: NodeId,
         negated: bool,
     },
+    /// `flat_cost` as in [`Callee`].
     Compare {
         comparison: Comparison,
         left: NodeId,
         right: NodeId,
+        flat_cost: bool,
     },
     /// `resolved`: the container is known to be a list, which makes the look through it cost its length.
     In {
@@ -127,10 +130,12 @@ pub(crate) enum Node {
         item: NodeId,
         set: Box<ConstantSet>,
     },
+    /// `flat_cost` as in [`Callee`].
     Arithmetic {
         operator: Arithmetic,
         left: NodeId,
         right: NodeId,
+        flat_cost: bool,
     },
     /// `target.or(other)` and, with `value`, `target.orValue(other)`: `other` is evaluated only when it is needed.
     OptionalOr {
@@ -189,6 +194,9 @@ pub(crate) enum Arithmetic {
 #[derive(Debug)]
 pub(crate) struct Callee {
     pub(crate) overloads: Box<[&'static Overload]>,
+    /// Whether the cost of the call is 1, whatever the overload: cel-go finds most costs by the overload, and before evaluation it does not
+    /// know which of several it is.
+    pub(crate) flat_cost: bool,
     pub(crate) args: Box<[NodeId]>,
     pub(crate) prepared: Option<Prepared>,
 }

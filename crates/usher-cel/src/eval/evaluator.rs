@@ -118,13 +118,17 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 let (left, right) = self.both(*left, *right)?;
                 Ok(Value::Bool(self.equal(&left, &right)? != *negated))
             }
-            Node::Compare { comparison, left, right } => self.compare(*comparison, *left, *right),
+            Node::Compare { comparison, left, right, flat_cost } => {
+                self.compare(*comparison, *left, *right, *flat_cost)
+            }
             Node::In { item, container, resolved } => self.membership(*item, *container, *resolved),
             Node::InConstant { item, set } => {
                 let item = self.eval(*item)?;
                 Ok(Value::Bool(set.contains(&item, self.arena)?))
             }
-            Node::Arithmetic { operator, left, right } => self.arithmetic(*operator, *left, *right),
+            Node::Arithmetic { operator, left, right, flat_cost } => {
+                self.arithmetic(*operator, *left, *right, *flat_cost)
+            }
             Node::OptionalOr { target, other, value } => self.optional_or(*target, *other, *value),
             Node::NotStrictlyFalse(operand) => {
                 let result = self.eval(*operand);
@@ -220,6 +224,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         self.locals[local as usize] = value;
     }
 
+    pub(super) fn is_constant(&self, node: NodeId) -> bool {
+        matches!(self.program.node(node), Node::Constant(_))
+    }
+
     /// `&&` and `||`: a term that decides beats an error in any other, whichever comes first.
     fn logical(&mut self, terms: &[NodeId], decisive: bool) -> EvalResult<'a> {
         let mut first_error = None;
@@ -241,9 +249,16 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     }
 
     #[inline(never)]
-    fn compare(&mut self, comparison: Comparison, left: NodeId, right: NodeId) -> EvalResult<'a> {
+    fn compare(
+        &mut self,
+        comparison: Comparison,
+        left: NodeId,
+        right: NodeId,
+        flat_cost: bool,
+    ) -> EvalResult<'a> {
         let (left, right) = self.both(left, right)?;
         let cost = match (&left, &right) {
+            _ if flat_cost => 1,
             (Value::String(a), Value::String(b)) => {
                 traversal_cost(a.chars().count().min(b.chars().count()) as u64)
             }
@@ -284,9 +299,19 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     }
 
     #[inline(never)]
-    fn arithmetic(&mut self, operator: Arithmetic, left: NodeId, right: NodeId) -> EvalResult<'a> {
+    fn arithmetic(
+        &mut self,
+        operator: Arithmetic,
+        left: NodeId,
+        right: NodeId,
+        flat_cost: bool,
+    ) -> EvalResult<'a> {
         let (left, right) = self.both(left, right)?;
         if let Arithmetic::Add = operator {
+            if flat_cost {
+                let arena = self.arena;
+                return self.meter.flat(1, |meter| arithmetic::add(&left, &right, arena, meter));
+            }
             // Concatenation charges by length.
             return arithmetic::add(&left, &right, self.arena, self.meter);
         }
@@ -334,13 +359,14 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             self.meter.charge(1)?;
             return Err(EvalError::no_such_overload());
         };
-        let mut call = Call {
-            arena: self.arena,
-            meter: self.meter,
-            prepared: callee.prepared.as_ref(),
-            authorizer: self.activation.authorizer(),
-        };
-        (overload.call)(&mut call, args)
+        let (arena, prepared) = (self.arena, callee.prepared.as_ref());
+        let authorizer = self.activation.authorizer();
+        if callee.flat_cost {
+            return self
+                .meter
+                .flat(1, |meter| (overload.call)(&mut Call { arena, meter, prepared, authorizer }, args));
+        }
+        (overload.call)(&mut Call { arena, meter: self.meter, prepared, authorizer }, args)
     }
 
     #[inline(never)]

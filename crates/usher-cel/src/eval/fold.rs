@@ -16,6 +16,8 @@ const EXISTS_CONDITION: u64 = 3;
 const ACCUMULATOR: u64 = 1;
 /// `@result + [x]` without `x`: look, list literal, concatenation.
 const APPEND: u64 = 12;
+/// The same of a constant: `[x]` is made before the evaluation.
+const APPEND_CONSTANT: u64 = 2;
 /// `@result + 1`.
 const COUNT: u64 = 2;
 /// `@result == 1`.
@@ -160,10 +162,11 @@ fn list<'a>(
     filter: Option<NodeId>,
     body: NodeId,
 ) -> EvalResult<'a> {
+    let append = if evaluator.is_constant(body) { APPEND_CONSTANT } else { APPEND };
     let mut list = evaluator.arena.list(if filter.is_some() { 0 } else { items.len() })?;
     each_wanted(evaluator, fold, items, filter, |evaluator, _| {
         let value = evaluator.eval(body)?;
-        evaluator.meter.charge(APPEND)?;
+        evaluator.meter.charge(append)?;
         list.push(value)
     })?;
     evaluator.meter.charge(ACCUMULATOR)?;

@@ -55,6 +55,22 @@ impl<'m> Meter<'m> {
         self.spent = self.spent.saturating_sub(units);
     }
 
+    /// Runs something that costs `units`, whatever it charges itself.
+    ///
+    /// # Errors
+    /// As [`Meter::charge`], and those of what runs.
+    pub(crate) fn flat<T>(
+        &mut self,
+        units: u64,
+        run: impl FnOnce(&mut Self) -> Result<T, Box<EvalError>>,
+    ) -> Result<T, Box<EvalError>> {
+        self.charge(units)?;
+        let (spent, limit) = (self.spent, std::mem::replace(&mut self.limit, u64::MAX));
+        let result = run(self);
+        (self.spent, self.limit) = (spent, limit);
+        result
+    }
+
     /// Counts one loop iteration.
     ///
     /// # Errors

@@ -42,8 +42,9 @@ pub(super) fn has<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> 
         Value::Map(map) => Ok(Value::Bool(map.field(name).is_some())),
         Value::Object(object) => Ok(Value::Bool(object.field(name).is_some())),
         Value::Optional(None) => Ok(Value::Bool(false)),
-        _ if optional => Ok(Value::Bool(false)),
-        _ => Err(EvalError::no_such_key(name).at(*span)),
+        Value::List(_) => Err(no_field_of_list(*span)),
+        // cel-go's presence test finds no field in a scalar, and no fault either.
+        _ => Ok(Value::Bool(false)),
     }
 }
 
@@ -104,19 +105,19 @@ fn absent<'a>(
 ) -> Result<Option<Value<'a>>, Box<EvalError>> {
     let found = match value {
         Value::Object(object) => object.field(name),
-        // cel-go looks an absent field up in anything and finds nothing.
-        _ if optional => None,
-        Value::List(_) => {
-            return Err(
-                EvalError::new(ErrorKind::NoSuchOverload, "unsupported index type 'string' in list").at(span)
-            );
-        }
+        // Behind a `?` too.
+        Value::List(_) => return Err(no_field_of_list(span)),
         _ => None,
     };
     match found {
         None if !optional => Err(EvalError::no_such_key(name).at(span)),
         found => Ok(found),
     }
+}
+
+#[cold]
+fn no_field_of_list(span: Span) -> Box<EvalError> {
+    EvalError::new(ErrorKind::NoSuchOverload, "unsupported index type 'string' in list").at(span)
 }
 
 fn look_up<'a>(

@@ -38,6 +38,8 @@ mod urls;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub(crate) use string_format::Clause as FormatClause;
+
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
 /// Every table, in the order in which overloads of one name are tried.

@@ -38,8 +38,7 @@ pub(super) fn format<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> Eva
         if rest.is_empty() {
             return Err(EvalError::invalid("unexpected end of string"));
         }
-        let clause = Clause::parse(rest)
-            .map_err(|why| EvalError::invalid(format!("could not parse formatting clause: {why}")))?;
+        let clause = Clause::parse(rest).map_err(EvalError::invalid)?;
         rest = &rest[clause.length..];
         clause.write(value, &mut out)?;
     }
@@ -62,33 +61,34 @@ impl Out<'_, '_, '_, '_> {
 }
 
 /// What follows a `%`.
-struct Clause {
-    verb: char,
+pub(crate) struct Clause {
+    pub(crate) verb: char,
     /// The number after a dot.
     number: Option<u64>,
     /// Bytes of the clause.
-    length: usize,
+    pub(crate) length: usize,
 }
 
 impl Clause {
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the clause that `text` begins with.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (number, verb_at) = match text.strip_prefix('.') {
             None => (None, 0),
             Some(after) => {
                 let digits = after.bytes().take_while(u8::is_ascii_digit).count();
                 if digits == after.len() {
-                    return Err(
-                        "error while parsing precision: could not find end of precision specifier".into()
-                    );
+                    return Err(unparsable(format_args!(
+                        "error while parsing precision: could not find end of precision specifier"
+                    )));
                 }
                 let text = &after[..digits];
                 let number = text.parse::<i64>().map_err(|_| {
                     let why = if digits == 0 { "invalid syntax" } else { "value out of range" };
-                    format!(
+                    unparsable(format_args!(
                         "error while parsing precision: error while converting precision to integer: \
                          strconv.Atoi: parsing {}: {why}",
                         Quoted(text)
-                    )
+                    ))
                 })?;
                 (u64::try_from(number).ok(), digits + 1)
             }
@@ -96,7 +96,7 @@ impl Clause {
         // cel-go looks at bytes and shows one that is no verb as the character of that number.
         let verb = char::from(text.as_bytes().get(verb_at).copied().unwrap_or_default());
         if !matches!(verb, 's' | 'd' | 'f' | 'e' | 'b' | 'x' | 'X' | 'o') {
-            return Err(format!("unrecognized formatting clause \"{verb}\""));
+            return Err(unparsable(format_args!("unrecognized formatting clause \"{verb}\"")));
         }
         Ok(Self { verb, number, length: verb_at + 1 })
     }
@@ -146,7 +146,13 @@ impl Clause {
     }
 
     fn refuse(&self, value: &Value<'_>) -> Box<EvalError> {
+        EvalError::invalid(self.refusal(type_name(value)))
+    }
+
+    /// Why a value of this type cannot be formatted.
+    pub(crate) fn refusal(&self, type_name: &str) -> String {
         let wanted = match self.verb {
+            's' => STRING_WANTED,
             'd' => "decimal clause can only be used on integers",
             'f' => "fixed-point clause can only be used on doubles",
             'e' => "scientific clause can only be used on doubles",
@@ -154,8 +160,15 @@ impl Clause {
             'o' => "octal clause can only be used on integers",
             _ => "only integers, byte buffers, and strings can be formatted as hex",
         };
-        failed(format_args!("{wanted}, was given {}", type_name(value)))
+        format!("error during formatting: {wanted}, was given {type_name}")
     }
+}
+
+const STRING_WANTED: &str = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and \
+    timestamps";
+
+fn unparsable(why: fmt::Arguments<'_>) -> String {
+    format!("could not parse formatting clause: {why}")
 }
 
 fn double(value: &Value<'_>) -> Option<f64> {
@@ -174,11 +187,9 @@ fn write_value(value: &Value<'_>, out: &mut Out<'_, '_, '_, '_>) -> Fallible {
         Value::List(_) | Value::Map(_) => write_literal(value, out),
         Value::Null => out.push("null"),
         Value::String(text) => out.push(text),
-        Value::Optional(_) | Value::Object(_) | Value::Opaque(_) => Err(failed(format_args!(
-            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, \
-             and timestamps, was given {}",
-            type_name(value)
-        ))),
+        Value::Optional(_) | Value::Object(_) | Value::Opaque(_) => {
+            Err(failed(format_args!("{STRING_WANTED}, was given {}", type_name(value))))
+        }
         scalar => {
             let text = scalar_text(scalar)?;
             out.push(&text)

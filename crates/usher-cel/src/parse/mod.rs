@@ -37,7 +37,7 @@ pub fn parse(source: &str) -> Result<Ast, Issues> {
             format!("expression code point size exceeds limit: size: {code_points}, limit {MAX_CODE_POINTS}");
         let help = Some("split the expression: use variables, or several rules".to_owned());
         // The text itself is left out of the messages.
-        return Err(Issues::new("", vec![Issue { span: Span::default(), message, help }]));
+        return Err(Issues::new("", vec![Issue { span: Span::default(), caret: 0, message, help }]));
     }
     let mut issues = Collector::default();
     let tokens = lexer::tokenize(source, &mut issues);

@@ -187,7 +187,7 @@ fn fields_that_no_rule_reads_survive_a_patch() {
 
 #[test]
 fn a_json_patch_of_another_type_is_an_error() {
-    for text in ["[1]", "'x'", "[JSONPatch{op: 'add', path: 1}]"] {
+    for text in ["[1]", "'x'", "[JSONPatch{op: 'add', path: dyn(1)}]"] {
         let decision = mutate([with_routes("a", [mk_route("r", mk_json_patch(text))])], &mk_request());
         assert_eq!(decision.rejections[0].error, Some(ErrorKind::WrongType), "{text}");
     }

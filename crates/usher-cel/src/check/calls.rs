@@ -1,0 +1,180 @@
+//! Calls of operators and functions.
+
+use super::operators::{self, Signature};
+use super::static_type::Type;
+use super::substitution::Substitution;
+use super::{Checker, Choice};
+use crate::ast::{Expr, ExprId, operators as op};
+use crate::library::{self, Form, Overload, Ty};
+
+impl Checker<'_> {
+    /// The function with a dotted name that `target.function(…)` calls, as `sets.contains`.
+    pub(super) fn namespaced(&self, target: ExprId, function: &str) -> Option<String> {
+        // Namespaces of functions have one segment, so that a look at the target is enough.
+        let Expr::Ident(namespace) = self.ast.expr(target) else { return None };
+        let name = format!("{}.{function}", namespace.trim_start_matches('.'));
+        knows_function(&name).then_some(name)
+    }
+
+    /// An operator; the operands are checked.
+    pub(super) fn operator(&mut self, id: ExprId, function: &str, args: &[ExprId]) {
+        if function == op::LOGICAL_AND || function == op::LOGICAL_OR {
+            return self.logical(id, args);
+        }
+        let types: Vec<Type> = args.iter().map(|arg| self.ty(*arg).clone()).collect();
+        let mut bits = 0_u16;
+        let mut result = None;
+        for (index, Signature { params, result: declared }) in
+            operators::find(function).unwrap_or_default().iter().enumerate()
+        {
+            if let Some(ty) = self.attempt(&types, params, *declared) {
+                bits |= 1 << index;
+                result = Some(merged(result, ty));
+            }
+        }
+        match result {
+            Some(ty) => {
+                self.choices[id.0 as usize] = Choice::Operator(bits);
+                self.set(id, ty);
+            }
+            None => self.no_overload(id, function, &types, false, None),
+        }
+    }
+
+    fn logical(&mut self, id: ExprId, args: &[ExprId]) {
+        let mut fits = true;
+        for arg in args {
+            let ty = self.ty(*arg).clone();
+            if !self.found.assignable(&ty, &Type::Bool) {
+                self.mismatch(*arg, &Type::Bool, &ty, "compare it with something");
+                fits = false;
+            }
+        }
+        self.set(id, if fits { Type::Bool } else { Type::Error });
+    }
+
+    /// `f(…)` and `namespace.f(…)`; the arguments are checked.
+    pub(super) fn global_call(
+        &mut self,
+        id: ExprId,
+        function: &str,
+        target: Option<ExprId>,
+        args: &[ExprId],
+    ) {
+        let namespaced = target.and_then(|target| self.namespaced(target, function));
+        let name = namespaced
+            .or_else(|| self.env.candidates(function).find(|candidate| knows_function(candidate)))
+            .unwrap_or_else(|| function.to_owned());
+        let types = args.iter().map(|arg| self.ty(*arg).clone()).collect();
+        self.call(id, &name, Form::Global, types);
+    }
+
+    /// `target.f(…)`; the target and the arguments are checked.
+    pub(super) fn member_call(&mut self, id: ExprId, function: &str, target: ExprId, args: &[ExprId]) {
+        if function == "format" {
+            self.formats.push(id);
+        }
+        let types = std::iter::once(&target).chain(args).map(|arg| self.ty(*arg).clone()).collect();
+        self.call(id, function, Form::Member, types);
+    }
+
+    fn call(&mut self, id: ExprId, name: &str, form: Form, types: Vec<Type>) {
+        let Some(overloads) = library::find(name, form) else {
+            let other = other_form(form);
+            if library::find(name, other).is_some() {
+                let help = match other {
+                    Form::Member => format!("`{name}` is a member function: write `x.{name}(…)`"),
+                    Form::Global => format!("`{name}` is no member function: write `{name}(x)`"),
+                };
+                return self.no_overload(id, name, &types, form == Form::Member, Some(help));
+            }
+            let known = library::overloads().filter(|overload| overload.form == form);
+            let help = self.did_you_mean(name, known.map(|overload| overload.name));
+            self.undeclared(id, name, help);
+            return self.set(id, Type::Error);
+        };
+        let start = self.overloads.len();
+        let mut result = None;
+        for overload in overloads.iter().copied() {
+            if let Some(ty) = self.attempt(&types, overload.params, overload.result) {
+                self.overloads.push(overload);
+                result = Some(merged(result, named_by(overload, &types).unwrap_or(ty)));
+            }
+        }
+        let Some(ty) = result else {
+            return self.no_overload(id, name, &types, form == Form::Member, None);
+        };
+        let count = self.overloads.len() - start;
+        self.choices[id.0 as usize] = Choice::Library {
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+        };
+        let ty = self.found.apply(&ty);
+        self.set(id, ty);
+    }
+
+    /// The result of an overload, if the arguments fit it.
+    fn attempt(&mut self, types: &[Type], params: &[Ty], result: Ty) -> Option<Type> {
+        if types.len() != params.len() {
+            return None;
+        }
+        let mut names = Vec::new();
+        for param in params {
+            collect_names(*param, &mut names);
+        }
+        collect_names(result, &mut names);
+        let first = self.found.reserve(names.len());
+        if !self.found.fits(types, params, &names, first) {
+            return None;
+        }
+        Some(self.found.apply(&Substitution::instantiate(result, &names, first)))
+    }
+
+    fn no_overload(&mut self, id: ExprId, name: &str, types: &[Type], member: bool, help: Option<String>) {
+        let mut names = types.iter().map(|ty| self.found.finish(ty).in_messages());
+        let target =
+            if member { names.next().map(|name| name + ".").unwrap_or_default() } else { String::new() };
+        let args = names.collect::<Vec<_>>().join(", ");
+        let message = format!("found no matching overload for '{name}' applied to '{target}({args})'");
+        self.report(id, message, help);
+        self.set(id, Type::Error);
+    }
+}
+
+/// Whether there is a function of this name, in whatever form.
+pub(crate) fn knows_function(name: &str) -> bool {
+    library::find(name, Form::Global).is_some() || library::find(name, Form::Member).is_some()
+}
+
+/// The result of a call of which several overloads are left.
+fn merged(before: Option<Type>, next: Type) -> Type {
+    match before {
+        Some(before) if !before.is_dyn() && before != next => Type::Dyn,
+        Some(before) => before,
+        None => next,
+    }
+}
+
+/// `type(x)`: the only function whose result names the type of its argument.
+fn named_by(overload: &Overload, types: &[Type]) -> Option<Type> {
+    (overload.name == "type").then(|| types.first().cloned().map(Type::type_of)).flatten()
+}
+
+fn collect_names(ty: Ty, names: &mut Vec<&'static str>) {
+    match ty {
+        Ty::Param(name) if !names.contains(&name) => names.push(name),
+        Ty::List(part) | Ty::Optional(part) => collect_names(*part, names),
+        Ty::Map(key, value) => {
+            collect_names(*key, names);
+            collect_names(*value, names);
+        }
+        _ => {}
+    }
+}
+
+fn other_form(form: Form) -> Form {
+    match form {
+        Form::Global => Form::Member,
+        Form::Member => Form::Global,
+    }
+}
