@@ -16,7 +16,7 @@ certs/dev.sh "$certs" >/dev/null
 
 "$usher" serve --rules policies --tls-cert "$certs/tls.crt" --tls-key "$certs/tls.key" \
     --bind "127.0.0.1:$port" --admin-bind "127.0.0.1:$admin_port" \
-    --log-format text --log-level "${USHER_LOG:-warn}" --drain-window 1s &
+    --log-format text --log-level "${USHER_LOG:-warn,usher::cli::serve::follow=info}" --drain-window 1s &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true' EXIT
 trap 'exit 130' INT TERM
@@ -51,4 +51,5 @@ if [ -n "${ONCE:-}" ]; then
     exit 0
 fi
 printf '\nServing on https://localhost:%s (metrics: http://localhost:%s/metrics). Edit a file below policies/ and ask again; end with Ctrl-C.\n' "$port" "$admin_port"
+trap 'exit 0' INT TERM
 wait "$server"
