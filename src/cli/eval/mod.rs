@@ -191,8 +191,8 @@ impl Prepared {
         if has_flags_for_manifests && self.subjects.iter().any(Subject::is_review) {
             terminal::note("flags that describe the request have no effect on an AdmissionReview");
         }
-        let rules = self.rules.rules().len();
-        let mut summary = Summary { rules, ..Summary::default() };
+        let rules = self.rules.rules();
+        let mut summary = Summary { rules: rules.len(), ..Summary::default() };
         let mut evaluated = Vec::new();
         for subject in &self.subjects {
             let Some((result, block)) = subject.with_request(|request| {
