@@ -12,6 +12,11 @@ port=${PORT:-8443}
 admin_port=${ADMIN_PORT:-8080}
 
 command -v curl >/dev/null || { echo "examples/demo/run.sh: curl is not installed" >&2; exit 2; }
+# Whoever listens there would be taken for our server, and asked in its place.
+if curl --silent --output /dev/null "http://127.0.0.1:$admin_port/livez"; then
+    echo "examples/demo/run.sh: port $admin_port is in use; end what listens there, or set ADMIN_PORT (and PORT, now $port)" >&2
+    exit 2
+fi
 certs/dev.sh "$certs" >/dev/null
 
 "$usher" serve --rules policies --tls-cert "$certs/tls.crt" --tls-key "$certs/tls.key" \
