@@ -62,6 +62,28 @@ fn json_tells_what_happened_and_what_was_found() {
     assert_eq!(document["summary"]["denied"], 1);
 }
 
+#[rstest]
+#[case::nobody(&[], &["system:authenticated"])]
+#[case::group(&["--group", "dev"], &["dev", "system:authenticated"])]
+#[case::given(&["--group", "system:authenticated", "--group", "dev"], &["system:authenticated", "dev"])]
+#[case::anonymous(&["--user", "system:anonymous"], &["system:unauthenticated"])]
+fn users_have_the_groups_that_impersonation_gives(#[case] flags: &[&str], #[case] groups: &[&str]) {
+    let args = ["eval", "-f", "rules", "-r", "resources/good.yaml", "-o", "json"];
+    let args: Vec<&str> = args.iter().chain(flags).copied().collect();
+    let document: Value = serde_json::from_slice(&usher(&args).stdout).unwrap();
+    assert_eq!(document["results"][0]["request"]["groups"], serde_json::json!(groups));
+}
+
+#[test]
+fn a_review_is_taken_as_it_is_and_flags_without_effect_are_named() {
+    let output = usher(&["eval", "-f", "rules", "-r", "review.json", "--user", "alice", "--group", "dev"]);
+    assert!(
+        text(&output.stderr).contains("taken as it is, without regard to --user, --group"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
 #[test]
 fn the_same_run_writes_the_same_json() {
     let args = ["eval", "-f", "rules", "-r", "resources", "review.json", "custom.yaml", "-o", "json"];

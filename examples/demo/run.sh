@@ -12,11 +12,16 @@ port=${PORT:-8443}
 admin_port=${ADMIN_PORT:-8080}
 
 command -v curl >/dev/null || { echo "examples/demo/run.sh: curl is not installed" >&2; exit 2; }
+# Whoever listens there would be taken for our server, and asked in its place.
+if curl --silent --output /dev/null "http://127.0.0.1:$admin_port/livez"; then
+    echo "examples/demo/run.sh: port $admin_port is in use; end what listens there, or set ADMIN_PORT (and PORT, now $port)" >&2
+    exit 2
+fi
 certs/dev.sh "$certs" >/dev/null
 
 "$usher" serve --rules policies --tls-cert "$certs/tls.crt" --tls-key "$certs/tls.key" \
     --bind "127.0.0.1:$port" --admin-bind "127.0.0.1:$admin_port" \
-    --log-format text --log-level "${USHER_LOG:-warn}" --drain-window 1s &
+    --log-format text --log-level "${USHER_LOG:-warn,usher::cli::serve::follow=info}" --drain-window 1s &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true' EXIT
 trap 'exit 130' INT TERM
@@ -51,4 +56,5 @@ if [ -n "${ONCE:-}" ]; then
     exit 0
 fi
 printf '\nServing on https://localhost:%s (metrics: http://localhost:%s/metrics). Edit a file below policies/ and ask again; end with Ctrl-C.\n' "$port" "$admin_port"
+trap 'exit 0' INT TERM
 wait "$server"

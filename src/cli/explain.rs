@@ -9,6 +9,7 @@ use crate::diagnostic::Code;
 /// Say what the code of a finding means, such as U0203; without a code, all of them.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ExplainArgs {
+    /// Codes as they are printed in brackets, such as U0203, in upper or lower case.
     #[arg(value_name = "CODE")]
     codes: Vec<String>,
 }

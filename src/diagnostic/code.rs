@@ -48,7 +48,7 @@ codes! {
     MissingField "U0205" "A required field is missing.",
     InvalidValue "U0206" "A value that the field does not allow.",
     OutOfBounds "U0207" "A value, text or list outside the bounds of the field.",
-    UnknownKind "U0208" "A kind or version of usher.dev that does not exist.",
+    UnknownKind "U0208" "A kind or version of rules or policies that does not exist.",
     DuplicateObject "U0209" "The same object is defined more than once.",
     DuplicateItem "U0210" "A list that is keyed by name has the same name twice.",
     HandlerCount "U0301" "A route has no handler, or more than one; or a handler has no way to act, or more than one.",

@@ -169,8 +169,12 @@ fn open(
     let metadata = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or("");
     let name = metadata("/metadata/name");
     if name.is_empty() {
-        let fault =
-            Diagnostic::error(Code::MissingName, format!("a {kind} needs metadata.name")).at("metadata.name");
+        let mut fault =
+            Diagnostic::error(Code::MissingName, format!("{kind} needs metadata.name")).at("metadata.name");
+        if kind == "AdmissionReview" {
+            fault = fault
+                .help("a review is neither a rule nor read by rules; usher eval takes it with --resource");
+        }
         found.push(Err(map.locate(fault)));
         return;
     }

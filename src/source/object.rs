@@ -15,6 +15,16 @@ use crate::diagnostic::{Code, Diagnostic, Severity, SourceMap};
 
 /// Group of Kubernetes' own admission policies.
 const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
+/// Its versions in which the policies exist.
+const ADMISSION_VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
+/// The kinds that are read typed, each with its group.
+const TYPED: [(&str, &str); 5] = [
+    ("RoutingRule", GROUP),
+    ("ValidatingAdmissionPolicy", ADMISSION_GROUP),
+    ("ValidatingAdmissionPolicyBinding", ADMISSION_GROUP),
+    ("MutatingAdmissionPolicy", ADMISSION_GROUP),
+    ("MutatingAdmissionPolicyBinding", ADMISSION_GROUP),
+];
 
 /// An object that a source yields.
 #[derive(Clone, Debug)]
@@ -94,6 +104,9 @@ pub fn decode(document: Document) -> Result<(Object, Vec<Diagnostic>), Vec<Diagn
     match (group, &*document.key.kind) {
         (GROUP, "RoutingRule") if version == VERSION => typed(document, &ROUTING_RULE, Object::RoutingRule),
         (GROUP, _) => Err(vec![unknown_kind(&document)]),
+        (ADMISSION_GROUP, kind) if is_typed(kind) && !ADMISSION_VERSIONS.contains(&version) => {
+            Err(vec![unknown_version(&document)])
+        }
         (ADMISSION_GROUP, "ValidatingAdmissionPolicy") => {
             typed(as_v1(document), &VALIDATING, Object::ValidatingAdmissionPolicy)
         }
@@ -106,8 +119,15 @@ pub fn decode(document: Document) -> Result<(Object, Vec<Diagnostic>), Vec<Diagn
         (ADMISSION_GROUP, "MutatingAdmissionPolicyBinding") => {
             typed(as_v1(document), &MUTATING_BINDING, Object::MutatingAdmissionPolicyBinding)
         }
-        _ => Ok((Object::Other(Arc::new(StoredObject::new(document.key, &document.value))), Vec::new())),
+        (_, kind) => {
+            let findings = if is_typed(kind) { vec![foreign_group(&document)] } else { Vec::new() };
+            Ok((Object::Other(Arc::new(StoredObject::new(document.key, &document.value))), findings))
+        }
     }
+}
+
+fn is_typed(kind: &str) -> bool {
+    TYPED.iter().any(|(typed, _)| *typed == kind)
 }
 
 static ROUTING_RULE: LazyLock<Schema> = LazyLock::new(Schema::of_routing_rule);
@@ -159,6 +179,24 @@ fn drop_nulls(value: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(drop_nulls),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+fn unknown_version(document: &Document) -> Diagnostic {
+    let message = format!("the version {} is not known", document.key.api_version);
+    let versions = ADMISSION_VERSIONS.join(", ");
+    let help = format!("write apiVersion: {ADMISSION_GROUP}/v1; known versions are {versions}");
+    document.map.locate(Diagnostic::error(Code::UnknownKind, message).at("apiVersion").help(help))
+}
+
+/// Another group may have a kind of the same name; but who wrote it beside rules has most likely mistyped the group.
+fn foreign_group(document: &Document) -> Diagnostic {
+    let (api_version, kind) = (&document.key.api_version, &document.key.kind);
+    let group = TYPED.iter().find(|(typed, _)| **typed == **kind).map_or(GROUP, |(_, group)| group);
+    let version = if group == GROUP { VERSION } else { "v1" };
+    let message =
+        format!("{kind} of {api_version} is not a kind of rules or policies, so it decides nothing");
+    let finding = Diagnostic::warning(Code::UnknownKind, message).at("apiVersion");
+    document.map.locate(finding.help(format!("write apiVersion: {group}/{version}")))
 }
 
 fn unknown_kind(document: &Document) -> Diagnostic {

@@ -4,6 +4,7 @@ use std::io;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 use super::writer::{LineWriter, LogGuard};
@@ -36,7 +37,7 @@ pub enum LogsError {
 /// # Errors
 /// When `level` is no filter, or when logs were set up before.
 pub fn init_logs(format: LogFormat, level: &str) -> Result<LogGuard, LogsError> {
-    let filter = EnvFilter::try_new(level).map_err(|_| LogsError::Filter(level.to_owned()))?;
+    let filter = filter(level)?;
     let (writer, guard) = LineWriter::start(io::stderr())?;
     // Values are escaped by both formats, so that what users write into names cannot pose as a line or reach a terminal.
     let lines = tracing_subscriber::fmt()
@@ -57,4 +58,40 @@ pub fn init_logs(format: LogFormat, level: &str) -> Result<LogGuard, LogsError> 
         tracing::error!(place, thread = thread.name(), "panic");
     }));
     Ok(guard)
+}
+
+/// A single word must be a level. The library takes any other one for the name of a module, and `warning` would then silence all the rest.
+fn filter(level: &str) -> Result<EnvFilter, LogsError> {
+    let wrong = || LogsError::Filter(level.to_owned());
+    let mut words = level.split(',').filter(|part| !part.contains(['=', '[', ']']));
+    if words.any(|word| !word.is_empty() && word.parse::<LevelFilter>().is_err()) {
+        return Err(wrong());
+    }
+    EnvFilter::try_new(level).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("info")]
+    #[case("WARN")]
+    #[case("off")]
+    #[case("info,usher=debug")]
+    #[case("warn,hyper[request]=trace")]
+    fn levels_and_directives_are_filters(#[case] level: &str) {
+        assert!(filter(level).is_ok());
+    }
+
+    #[rstest]
+    #[case("warning")]
+    #[case("verbose")]
+    #[case("info,usher")]
+    #[case("usher=loud")]
+    fn a_word_that_is_no_level_is_refused_and_not_taken_for_a_module(#[case] level: &str) {
+        assert!(filter(level).unwrap_err().to_string().contains(level));
+    }
 }

@@ -18,11 +18,11 @@ use crate::telemetry::LogFormat;
 #[command(group = ArgGroup::new("certificate").required(true).args(["tls_cert", "tls_self_signed"]))]
 pub struct ServerArgs {
     /// Address and port of the webhook server (HTTPS).
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443", value_parser = parse_address, env = "USHER_BIND")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443", env = "USHER_BIND", value_parser = address)]
     pub bind: SocketAddr,
 
     /// Address and port for probes and metrics (plain HTTP): /livez /readyz /healthz /metrics /version.
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = parse_address, env = "USHER_ADMIN_BIND")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", env = "USHER_ADMIN_BIND", value_parser = address)]
     pub admin_bind: SocketAddr,
 
     /// PEM file with the server's certificate, followed by intermediate ones. Replaced while running when the file changes.
@@ -58,7 +58,7 @@ pub struct ServerArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub drain_window: Duration,
 
-    /// From SIGTERM until requests in flight are cut. Keep it below the Pod's terminationGracePeriodSeconds.
+    /// From SIGTERM until requests in flight are cut; longer than --drain-window. Keep it below the Pod's terminationGracePeriodSeconds.
     #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub drain_timeout: Duration,
 
@@ -72,6 +72,20 @@ pub struct ServerArgs {
 }
 
 impl ServerArgs {
+    /// Whether the flags go together.
+    ///
+    /// # Errors
+    /// Names the flag that is wrong.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let Self { drain_window, drain_timeout, .. } = self;
+        anyhow::ensure!(
+            drain_window < drain_timeout,
+            "--drain-window: {drain_window:?} must be less than --drain-timeout ({drain_timeout:?}), at whose end \
+             requests in flight are cut"
+        );
+        Ok(())
+    }
+
     /// The certificate's files; made first if they are to be self-signed.
     ///
     /// # Errors
@@ -109,13 +123,12 @@ impl ServerArgs {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "expected a duration such as 500ms, 10s or 1m30s".to_owned())
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port such as 0.0.0.0:8443 or [::]:8443".to_owned())
 }
 
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| "expected an IP address and a port such as 127.0.0.1:8443 or [::]:8443".to_owned())
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "expected a duration such as 500ms, 10s or 1m30s".to_owned())
 }
 
 fn parse_bytes(text: &str) -> Result<usize, String> {
@@ -178,10 +191,21 @@ mod tests {
     #[case::zero(&["--tls-self-signed", "c", "--max-body-bytes", "0"], "32Mi")]
     #[case::window(&["--tls-self-signed", "c", "--drain-window", "10"], "10s")]
     #[case::connections(&["--tls-self-signed", "c", "--max-connections", "0"], "from 1 to")]
-    #[case::bind(&["--tls-self-signed", "c", "--bind", "localhost"], "--bind")]
+    #[case::bind(&["--tls-self-signed", "c", "--bind", "localhost:8443"], "--bind")]
+    #[case::bind_port(&["--tls-self-signed", "c", "--bind", "8443"], "such as 0.0.0.0:8443")]
     fn wrong_flags_are_named(#[case] args: &[&str], #[case] expected: &str) {
         let error = parse(args).unwrap_err();
         assert!(error.contains(expected), "{error}");
+    }
+
+    #[rstest]
+    #[case("9s", true)]
+    #[case("10s", false)]
+    #[case("30s", false)]
+    fn the_drain_needs_time_after_its_window(#[case] window: &str, #[case] good: bool) {
+        let args =
+            parse(&["--tls-self-signed", "c", "--drain-window", window, "--drain-timeout", "10s"]).unwrap();
+        assert_eq!(args.check().is_ok(), good);
     }
 
     #[rstest]

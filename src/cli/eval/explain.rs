@@ -1,14 +1,19 @@
 //! How a decision came about: each candidate rule and route in order, with the value of each sub-expression, cost and time.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::cli::terminal::{BOLD, FAINT, plain};
-use crate::engine::{ExpressionTrace, RouteTrace, RuleTrace, Trace, slots};
+use crate::engine::{ExpressionTrace, RouteTrace, Rule, RuleTrace, Trace, slots};
 
 /// Values that are shown of one expression.
 const MOST_VALUES: usize = 24;
+
+/// Names that are shown of rules that were no candidates.
+const MOST_NAMES: usize = 50;
 
 /// The JSON of a trace.
 #[derive(Serialize)]
@@ -117,17 +122,25 @@ impl<'a> ExplainedExpression<'a> {
 }
 
 /// The trace of one phase, for people.
-pub(super) fn text(trace: &Trace, rules: usize) -> String {
+pub(super) fn text(trace: &Trace, rules: &[Arc<Rule>]) -> String {
     let mut out = String::new();
-    let mut known: Vec<&str> = trace.rules.iter().map(|rule| &*rule.rule).collect();
     for rule in &trace.rules {
         rule_text(&mut out, &ExplainedRule::of(rule));
     }
-    known.dedup();
-    let others = rules.saturating_sub(known.len());
-    if others > 0 {
-        let rules = if others == 1 { "1 rule is" } else { &format!("{others} rules are") };
-        let _ = writeln!(out, "    {FAINT}{rules} not for this phase, resource, namespace or user{FAINT:#}");
+    let known: BTreeSet<&str> = trace.rules.iter().map(|rule| &*rule.rule).collect();
+    let others: Vec<&str> =
+        rules.iter().map(|rule| &*rule.name).filter(|name| !known.contains(name)).collect();
+    if !others.is_empty() {
+        let rules = if others.len() == 1 { "1 rule is" } else { &format!("{} rules are", others.len()) };
+        let mut names: Vec<String> = others.iter().take(MOST_NAMES).map(|name| plain(name)).collect();
+        if others.len() > MOST_NAMES {
+            names.push(format!("… {} more", others.len() - MOST_NAMES));
+        }
+        let names = names.join(", ");
+        let _ = writeln!(
+            out,
+            "    {FAINT}{rules} not for this phase, resource, namespace or user: {names}{FAINT:#}"
+        );
     }
     out
 }

@@ -8,6 +8,8 @@ use super::resources::Resources;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::{GroupVersionKind, GroupVersionResource, Operation, Request, UserInfo};
 
+/// Who asks when nobody is named.
+const USER: &str = "test-user";
 /// Uid of requests that nobody answers.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
@@ -79,6 +81,10 @@ impl ManifestRequest {
             }
             value
         });
+        if let Some(old) = old {
+            same_object(input, old)?;
+        }
+        let username = args.user.clone().unwrap_or_else(|| USER.to_owned());
         let operation = match args.operation {
             Some(operation) => operation.into(),
             None if old.is_some() => Operation::Update,
@@ -117,8 +123,8 @@ impl ManifestRequest {
             name: name.to_owned(),
             namespace,
             operation,
-            username: args.user.clone(),
-            groups: args.groups.clone(),
+            groups: groups(&username, &args.groups),
+            username,
             dry_run: args.dry_run,
             object: object.map(|object| object.to_string()),
             old_object: old_object.map(|object| object.to_string()),
@@ -154,6 +160,33 @@ impl ManifestRequest {
             options: Some(&self.options),
         }
     }
+}
+
+/// The groups that impersonation gives a user (`WithImpersonation` of k8s.io/apiserver).
+fn groups(username: &str, given: &[String]) -> Vec<String> {
+    const AUTHENTICATED: &str = "system:authenticated";
+    const UNAUTHENTICATED: &str = "system:unauthenticated";
+    let mut groups = given.to_vec();
+    if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
+        let implied = if username == "system:anonymous" { UNAUTHENTICATED } else { AUTHENTICATED };
+        groups.push(implied.to_owned());
+    }
+    groups
+}
+
+/// The object before must be the one that is evaluated: `--old` belongs to one manifest, not to a directory of them.
+fn same_object(input: &Input, old: &Input) -> Result<(), Box<Diagnostic>> {
+    let kind =
+        |input: &Input| (split(input.text("/apiVersion")).0.to_owned(), input.text("/kind").to_owned());
+    let (name, old_name) = (input.text("/metadata/name"), old.text("/metadata/name"));
+    let is_same_name = name == old_name || name.is_empty() || old_name.is_empty();
+    if kind(input) == kind(old) && is_same_name {
+        return Ok(());
+    }
+    let field = if kind(input) == kind(old) { "metadata.name" } else { "kind" };
+    let message = format!("--old is {} {old_name}, not {} {name}", old.text("/kind"), input.text("/kind"));
+    let help = "give the manifest of the same object before the request";
+    Err(Box::new(input.error(Code::InvalidValue, field, message, help)))
 }
 
 /// As kubectl: a namespace on the command line must not contradict the manifest.

@@ -21,7 +21,7 @@ use super::findings::{Finding, counts};
 use super::load::{Rules, load};
 use super::terminal::{self, Fault, count};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::{ObjectKey, Protected, RuleSet, StoredObject};
+use crate::engine::{ObjectKey, Operation, Protected, RuleSet, StoredObject};
 use evaluate::{Evaluated, Phases, evaluate};
 use input::{Input, Inputs};
 use report::{EvalResult, ResourceResult, Summary};
@@ -57,12 +57,12 @@ pub(super) struct EvalArgs {
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
 
-    /// Name of the user who asks.
-    #[arg(long, value_name = "NAME", default_value = "test-user")]
-    user: String,
+    /// Name of the user who asks. Without it `test-user`.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
 
-    /// Group of the user who asks; give it again for more.
-    #[arg(long = "group", value_name = "NAME", default_value = "system:authenticated")]
+    /// Group of the user who asks; give it again for more. system:authenticated is always among them.
+    #[arg(long = "group", value_name = "NAME")]
     groups: Vec<String>,
 
     /// Namespace of namespaced manifests that name none. Without it `default`.
@@ -112,7 +112,7 @@ enum OperationArg {
     Connect,
 }
 
-impl From<OperationArg> for crate::engine::Operation {
+impl From<OperationArg> for Operation {
     fn from(operation: OperationArg) -> Self {
         match operation {
             OperationArg::Create => Self::Create,
@@ -120,6 +120,22 @@ impl From<OperationArg> for crate::engine::Operation {
             OperationArg::Delete => Self::Delete,
             OperationArg::Connect => Self::Connect,
         }
+    }
+}
+
+impl EvalArgs {
+    /// The flags given that say how a manifest becomes a request.
+    fn flags_for_manifests(&self) -> Vec<&'static str> {
+        let flags = [
+            ("--operation", self.operation.is_some()),
+            ("--old", self.old.is_some()),
+            ("--user", self.user.is_some()),
+            ("--group", !self.groups.is_empty()),
+            ("--namespace", self.namespace.is_some()),
+            ("--subresource", self.subresource.is_some()),
+            ("--dry-run", self.dry_run),
+        ];
+        flags.into_iter().filter_map(|(flag, is_given)| is_given.then_some(flag)).collect()
     }
 }
 
@@ -149,6 +165,14 @@ struct Prepared {
 
 impl Prepared {
     fn new(args: &EvalArgs) -> anyhow::Result<Self> {
+        if args.old.is_some()
+            && let Some(operation @ (OperationArg::Create | OperationArg::Connect)) = args.operation
+        {
+            let operation = Operation::from(operation).as_str();
+            bail!(
+                "--old: {operation} has no object before the request; leave --old out, or ask for UPDATE or DELETE"
+            );
+        }
         let mut rules = load(&args.rules, Some("--rules"), Protected::default())?;
         let Inputs { inputs, mut faults } = Inputs::read(&args.resources, "--resource");
         if inputs.is_empty() && faults.is_empty() {
@@ -184,16 +208,15 @@ impl Prepared {
             }
             return Err(error);
         }
-        let has_flags_for_manifests = args.operation.is_some()
-            || args.old.is_some()
-            || args.namespace.is_some()
-            || args.subresource.is_some()
-            || args.dry_run;
-        if has_flags_for_manifests && self.subjects.iter().any(Subject::is_review) {
-            terminal::note("flags that describe the request have no effect on an AdmissionReview");
+        let flags = args.flags_for_manifests();
+        if !flags.is_empty() && self.subjects.iter().any(Subject::is_review) {
+            terminal::note(format_args!(
+                "an AdmissionReview is taken as it is, without regard to {}",
+                flags.join(", ")
+            ));
         }
-        let rules = self.rules.rules().len();
-        let mut summary = Summary { rules, ..Summary::default() };
+        let rules = self.rules.rules();
+        let mut summary = Summary { rules: rules.len(), ..Summary::default() };
         let mut evaluated = Vec::new();
         for subject in &self.subjects {
             let Some((result, block)) = subject.with_request(|request| {

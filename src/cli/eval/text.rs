@@ -1,6 +1,7 @@
 //! The result for people: one block per resource.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::Value;
 use similar::TextDiff;
@@ -9,7 +10,7 @@ use super::evaluate::Evaluated;
 use super::explain;
 use super::subject::Subject;
 use crate::cli::terminal::{ADDED, FAINT, GREEN, RED, REMOVED, YELLOW, plain};
-use crate::engine::{Decision, Phase, Request};
+use crate::engine::{Decision, Phase, Request, Rule};
 
 /// How a patch is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -26,12 +27,12 @@ pub(super) fn block(
     request: &Request<'_>,
     evaluated: &Evaluated,
     patches: PatchFormat,
-    rules: usize,
+    rules: &[Arc<Rule>],
 ) -> String {
     let mut out = heading(subject, request, evaluated);
     let mut told = Vec::new();
     for (phase, decision) in &evaluated.phases {
-        if let Some(trace) = &decision.trace {
+        if let Some(trace) = decision.trace.as_ref().filter(|_| !evaluated.protected()) {
             let _ = writeln!(out, "  {} phase", phase.as_str());
             out.push_str(&explain::text(trace, rules));
         }

@@ -90,6 +90,13 @@ impl Follower {
             "{}",
             if first { "rules loaded" } else { "rules reloaded" }
         );
+        if errors > 0 {
+            tracing::warn!(
+                errors,
+                "rules with errors keep their last good version; where there is none, what they match is rejected, or \
+                 let through with failurePolicy Ignore"
+            );
+        }
         self
     }
 
@@ -119,7 +126,8 @@ fn log<'f>(findings: impl Iterator<Item = &'f Diagnostic>) {
         let place = finding.place.as_ref();
         let (file, line) = (place.map(|place| &*place.file), place.map(|place| place.line));
         let (column, code) = (place.map(|place| place.column), finding.code.as_str());
-        let (field, help) = (finding.field.as_str(), finding.help.as_deref());
+        let field = Some(finding.field.as_str()).filter(|field| !field.is_empty());
+        let help = finding.help.as_deref();
         match finding.severity {
             Severity::Error => tracing::error!(file, line, column, code, field, help, "{}", finding.message),
             Severity::Warning => tracing::warn!(file, line, column, code, field, help, "{}", finding.message),

@@ -41,6 +41,7 @@ pub(super) struct ServeArgs {
         value_name = "NAME",
         default_value = "usher-system",
         env = "POD_NAMESPACE",
+        value_parser = namespace,
         help_heading = "Rules"
     )]
     own_namespace: String,
@@ -63,6 +64,20 @@ pub(super) fn run(ServeArgs { rules, own_namespace, server }: ServeArgs) -> anyh
     Ok(Exit::Clean)
 }
 
+/// A name that no namespace can have would protect nothing.
+fn namespace(text: &str) -> Result<String, String> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_label = text.len() <= 63
+        && text.starts_with(is_part)
+        && text.ends_with(is_part)
+        && text.chars().all(|c| is_part(c) || c == '-');
+    if is_label {
+        return Ok(text.to_owned());
+    }
+    Err("expected a namespace: at most 63 lower-case letters, digits and -, with none of the - at the ends"
+        .to_owned())
+}
+
 /// Decides by the rules in force.
 #[derive(Debug)]
 struct Rules(LiveRules);
@@ -70,5 +85,25 @@ struct Rules(LiveRules);
 impl Admit for Rules {
     fn admit(&self, request: &Request<'_>, query: &Query<'_>) -> Decision {
         decide(&self.0.load(), request, query)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("usher-system", true)]
+    #[case("0", true)]
+    #[case("", false)]
+    #[case("-a", false)]
+    #[case("a-", false)]
+    #[case("Usher", false)]
+    #[case("usher system", false)]
+    #[case(&"a".repeat(64), false)]
+    fn the_own_namespace_is_one_that_can_exist(#[case] text: &str, #[case] good: bool) {
+        assert_eq!(namespace(text).is_ok(), good);
     }
 }

@@ -55,6 +55,7 @@ where
     /// # Errors
     /// Names the flag that is wrong.
     pub fn prepare(args: ServerArgs, registry: Registry, deciding: Deciding<A, F>) -> anyhow::Result<Self> {
+        args.check()?;
         ProcessMetrics::register(&registry)?;
         let (reloader, resolver) = Reloader::start(args.cert_files()?, TlsMetrics::register(&registry)?)?;
         let tls = acceptor(resolver.clone())?;

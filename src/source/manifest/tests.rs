@@ -177,7 +177,7 @@ fn a_document_that_is_no_object_does_not_hide_the_others() {
         [
             "test.yaml:1:1: error[U0201]: apiVersion: expected a Kubernetes object, found a string",
             "test.yaml:3:1: error[U0201]: apiVersion: a Kubernetes object needs apiVersion",
-            "test.yaml:5:1: error[U0202]: metadata.name: a A needs metadata.name",
+            "test.yaml:5:1: error[U0202]: metadata.name: A needs metadata.name",
         ]
     );
 }
@@ -271,5 +271,35 @@ fn the_name_of_a_rule_must_be_one_that_the_api_server_takes() {
         found[0]
             .starts_with("test.yaml:3:18: error[U0206]: metadata.name: \"No_Way\" does not have the form"),
         "{found:?}"
+    );
+}
+
+#[test]
+fn a_policy_of_an_unknown_version_is_refused_and_a_rule_of_a_foreign_group_is_warned_of() {
+    let policy =
+        "apiVersion: admissionregistration.k8s.io/v2\nkind: ValidatingAdmissionPolicy\nmetadata: {name: v}\n";
+    assert!(findings(policy)[0].starts_with(
+        "test.yaml:1:13: error[U0208]: apiVersion: the version admissionregistration.k8s.io/v2 is not known"
+    ));
+    let manifest = read(&RULE.replace("usher.dev/", "usher.de/"));
+    assert_eq!(manifest.objects.len(), 1, "it may be a kind of somebody else");
+    assert_eq!(
+        manifest.diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "test.yaml:1:13: warning[U0208]: apiVersion: RoutingRule of usher.de/v1alpha1 is not a kind of rules or \
+          policies, so it decides nothing (write apiVersion: usher.dev/v1alpha1)"
+        ]
+    );
+}
+
+#[test]
+fn a_review_beside_rules_is_told_where_it_belongs() {
+    let review = "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nrequest: {uid: a}\n";
+    assert_eq!(
+        findings(review),
+        [
+            "test.yaml:1:1: error[U0202]: metadata.name: AdmissionReview needs metadata.name (a review is neither a rule \
+          nor read by rules; usher eval takes it with --resource)"
+        ]
     );
 }

@@ -1,7 +1,7 @@
 //! A certificate of our own making, for development and for a first try.
 
 use std::fs::{self, OpenOptions, Permissions};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -33,7 +33,11 @@ pub fn self_signed(directory: &Path) -> Result<CertFiles, TlsError> {
     if is_usable && authority.exists() {
         return Ok(files);
     }
-    fs::create_dir_all(directory).map_err(|source| TlsError::Write { path: directory.to_owned(), source })?;
+    fs::create_dir_all(directory).map_err(|source| {
+        // "File exists" would be no news to anybody.
+        let source = if directory.is_file() { ErrorKind::NotADirectory.into() } else { source };
+        TlsError::Write { path: directory.to_owned(), source }
+    })?;
     let made = Made::new()?;
     write(&authority, &made.authority)?;
     write(&files.key, &made.key)?;
