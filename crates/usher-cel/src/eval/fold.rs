@@ -213,8 +213,9 @@ fn map_entries<'a>(
     let map = Map::new(entries, evaluator.arena)?;
     if map.len() < entries.len() {
         // cel-go refuses to insert a key twice.
-        let repeated = (1..entries.len())
-            .find(|at| entries[..*at].iter().any(|entry| super::equal(&entry.key, &entries[*at].key)))
+        // The map has them in the order of their first places: the first that does not fit comes for the second time.
+        let repeated = (0..entries.len())
+            .find(|at| map.entries().get(*at).is_none_or(|kept| !super::equal(&kept.key, &entries[*at].key)))
             .map_or(Value::Null, |at| entries[at].key);
         return Err(EvalError::invalid(format!("insert failed: key {repeated} already exists")));
     }
