@@ -162,8 +162,12 @@ impl File {
     }
 }
 
-/// At most one byte more than is allowed, so that the size is refused without the whole being read.
+/// At most one byte more than is allowed, so that the size is refused without the whole being read. Opening a pipe that nobody writes to
+/// would wait for ever, and with it everything that comes after.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is neither a file nor a directory"));
+    }
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;

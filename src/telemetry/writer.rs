@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -10,6 +10,9 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// Lines that may wait: 8,192 of about 300 bytes are 2.4 MiB.
 const QUEUE_LINES: usize = 8192;
+
+/// Bytes that may wait: names come from requests and have no bound of their own.
+const QUEUE_BYTES: usize = 16 << 20;
 
 enum Item {
     Line(Vec<u8>),
@@ -22,6 +25,8 @@ enum Item {
 pub(super) struct LineWriter {
     tx: SyncSender<Item>,
     dropped: Arc<AtomicU64>,
+    /// Bytes that wait.
+    waiting: Arc<AtomicUsize>,
 }
 
 /// Keeps the writing thread; dropping it writes what is left.
@@ -36,19 +41,21 @@ impl LineWriter {
     pub(super) fn start(out: impl Write + Send + 'static) -> io::Result<(Self, LogGuard)> {
         let (tx, rx) = sync_channel(QUEUE_LINES);
         let dropped = Arc::new(AtomicU64::new(0));
+        let waiting = Arc::new(AtomicUsize::new(0));
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn({
-            let dropped = Arc::clone(&dropped);
-            move || write_lines(out, &rx, &dropped)
+            let (dropped, waiting) = (Arc::clone(&dropped), Arc::clone(&waiting));
+            move || write_lines(out, &rx, &dropped, &waiting)
         })?;
         let guard = LogGuard { tx: tx.clone(), thread: Some(thread) };
-        Ok((Self { tx, dropped }, guard))
+        Ok((Self { tx, dropped, waiting }, guard))
     }
 }
 
-fn write_lines(mut out: impl Write, rx: &Receiver<Item>, dropped: &AtomicU64) {
+fn write_lines(mut out: impl Write, rx: &Receiver<Item>, dropped: &AtomicU64, waiting: &AtomicUsize) {
     while let Ok(Item::Line(line)) = rx.recv() {
         // There is nobody to tell about a log that cannot be written.
         let _ = out.write_all(&line);
+        waiting.fetch_sub(line.len(), Relaxed);
         let lost = dropped.swap(0, Relaxed);
         if lost > 0 {
             let _ = writeln!(out, "{{\"level\":\"WARN\",\"message\":\"{lost} log lines were lost\"}}");
@@ -88,7 +95,10 @@ impl Write for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let line = std::mem::take(&mut self.line);
-        if let Err(TrySendError::Full(_)) = self.writer.tx.try_send(Item::Line(line)) {
+        let (waiting, length) = (&self.writer.waiting, line.len());
+        let fits = waiting.fetch_add(length, Relaxed).saturating_add(length) <= QUEUE_BYTES;
+        if !fits || matches!(self.writer.tx.try_send(Item::Line(line)), Err(TrySendError::Full(_))) {
+            waiting.fetch_sub(length, Relaxed);
             self.writer.dropped.fetch_add(1, Relaxed);
         }
     }
@@ -137,20 +147,37 @@ mod tests {
         );
     }
 
+    /// Blocks until it is told to go on.
+    struct Blocked(Receiver<()>);
+
+    impl Write for Blocked {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn long_lines_that_wait_are_bounded_by_their_bytes() {
+        let (go, blocked) = channel();
+        let (writer, guard) = LineWriter::start(Blocked(blocked)).unwrap();
+        let line = vec![b'x'; 1 << 20];
+        for _ in 0..100 {
+            writer.make_writer().write_all(&line).unwrap();
+        }
+        assert_eq!(writer.dropped.load(Relaxed), 84);
+        assert_eq!(writer.waiting.load(Relaxed), QUEUE_BYTES);
+        drop(go);
+        drop(guard);
+        assert_eq!(writer.waiting.load(Relaxed), 0);
+    }
+
     #[test]
     fn a_blocked_output_costs_lines_but_no_time() {
-        /// Blocks until it is told to go on.
-        struct Blocked(Receiver<()>);
-        impl Write for Blocked {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                let _ = self.0.recv();
-                Ok(bytes.len())
-            }
-
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
         let (go, blocked) = channel();
         let (writer, _guard) = LineWriter::start(Blocked(blocked)).unwrap();
         for _ in 0..QUEUE_LINES + 100 {

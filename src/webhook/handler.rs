@@ -253,9 +253,9 @@ fn log_denial(
     tracing::info!(
         webhook = endpoint.as_str(),
         uid = request.uid,
-        kind = request.kind.kind,
-        namespace = request.namespace,
-        name = request.name,
+        kind = short(request.kind.kind),
+        namespace = short(request.namespace),
+        name = short(request.name),
         operation = request.operation.as_str(),
         rule = &*first.rule,
         route = first.route.as_deref(),
@@ -267,6 +267,11 @@ fn log_denial(
         elapsed_us = micros(elapsed),
         "review denied"
     );
+}
+
+/// For the log: longer than any name in a cluster, and bounded whoever asks.
+fn short(name: &str) -> &str {
+    &name[..name.floor_char_boundary(1024)]
 }
 
 /// Whether there is no content type or one that is a media type. Which one does not matter: the API server's own decoder looks at the

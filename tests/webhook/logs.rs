@@ -64,6 +64,12 @@ async fn a_denial_is_one_line_of_names_and_never_of_contents_at_any_level() {
         .post("/validate", review_with("u-1", &MEMBERS.replace("NAME", name)))
         .await
         .assert_denied("u-1", 403);
+    let long = "é".repeat(100_000);
+    server
+        .post("/validate", review_with("u-5", &MEMBERS.replace("NAME", &long)))
+        .await
+        .assert_denied("u-5", 403);
+    assert!(captured.text().lines().all(|line| line.len() < 4096), "a name of any length fills the log");
     server
         .post("/validate", review_with("u-2", &MEMBERS.replace("NAME", "panic")))
         .await

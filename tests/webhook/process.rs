@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use prometheus::Registry;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -183,4 +184,45 @@ async fn the_process_does_not_outlive_what_follows_its_rules() {
     let (_tx, signals) = mpsc::channel(1);
     let error = process.serve(signals, std::future::pending(), |_| {}).await.unwrap_err();
     assert!(error.to_string().contains("ended before the server"), "{error:#}");
+}
+
+#[tokio::test]
+async fn a_rule_whose_variables_nest_as_deep_as_they_may_does_not_end_the_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut variables = vec!["{name: v0, expression: '1'}".to_owned()];
+    for i in 1..16 {
+        let (open, close) = ("dyn(".repeat(240), ")".repeat(240));
+        variables.push(format!("{{name: v{i}, expression: 'dyn({open}variables.v{}{close})'}}", i - 1));
+    }
+    let rule = format!(
+        "apiVersion: usher.dev/v1alpha1\nkind: RoutingRule\nmetadata: {{name: deep}}\nspec:\n  match: {{resourceRules: \
+         [{{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*']}}]}}\n  variables: [{}]\n  \
+         routes: [{{name: r, predicate: 'dyn(variables.v14) == 1', reject: {{message: reached}}}}]\n",
+        variables.join(", ")
+    );
+    let rules = directory.path().join("deep.yaml");
+    std::fs::write(&rules, rule).unwrap();
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_usher"))
+        .args(["serve", "--bind=127.0.0.1:0", "--admin-bind=127.0.0.1:0", "--log-format=json", "--rules"])
+        .args([&rules, &"--tls-self-signed".into(), &directory.path().join("certs")])
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut address = None;
+    while let Some(line) = log.next_line().await.unwrap() {
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        match line["message"].as_str() {
+            Some("listening") => address = Some(line["webhook"].as_str().unwrap().parse().unwrap()),
+            Some("rules loaded") => break,
+            _ => {}
+        }
+    }
+    let authority = CertificateDer::from_pem_file(directory.path().join("certs/ca.crt")).unwrap();
+    let mut client = Client::new(connect_with(address.unwrap(), config(authority)).await.unwrap());
+    for _ in 0..2 {
+        let response = client.post("/validate", review("u")).await.expect("the process lives");
+        assert_eq!(response.assert_denied("u", 403)["status"]["message"], "[deep/r] reached");
+    }
 }

@@ -85,6 +85,33 @@ fn doubling_ends_at_a_budget(#[case] start: &str, #[case] step: &str) {
 }
 
 #[rstest]
+#[case::equality("v == v")]
+#[case::inequality("v != v")]
+#[case::membership("v in dyn([v])")]
+#[case::sets("sets.contains([v], [v])")]
+#[case::intersection("sets.intersects([v], [v])")]
+#[case::distinct("[v, v].distinct().size() == 1")]
+#[case::index("[v].indexOf(v) == 0")]
+#[case::last_index("[v].lastIndexOf(v) == 0")]
+#[case::walk("[v].isSorted()")]
+#[case::flatten("v.flatten(100).size() == 0")]
+#[case::many_pairs("[lists.range(20000)].exists(l, l.exists(i, 'a' in dyn(l)))")]
+fn values_that_share_their_parts_are_not_compared_for_ever(#[case] body: &str) {
+    let doubled = format!("[[]]{}", ".map(x, [x, x])".repeat(40));
+    let expression = format!("{doubled}.exists(v, {body})");
+    assert_eq!(kind(&expression, &mut Meter::new(COST_LIMIT)), Err(ErrorKind::CostLimit));
+}
+
+#[test]
+fn a_key_that_is_inserted_twice_is_found_in_one_pass() {
+    let expression = "lists.range(20000).transformMapEntry(i, v, {i == 19999 ? 19998 : i: v})";
+    let start = processor_time();
+    assert_eq!(kind(expression, &mut Meter::new(COST_LIMIT)), Err(ErrorKind::InvalidArgument));
+    let taken = processor_time() - start;
+    assert!(taken < Duration::from_millis(500), "{taken:?}");
+}
+
+#[rstest]
 #[case::or(&vec!["x == 1"; 6_500].join(" || "))]
 #[case::and(&vec!["x"; 16_000].join(" && "))]
 #[case::plus(&vec!["1"; 16_000].join(" + "))]

@@ -23,6 +23,10 @@ use crate::webhook::{
 /// The admin port has a handful of clients: kubelet, a scraper, somebody with curl.
 const ADMIN_CONNECTIONS: usize = 64;
 
+/// Of each thread that decides or compiles: an expression may nest as deep as the parser allows, sixteen variables of a rule may do so on
+/// top of each other, and what does not fit ends the process. Memory is only taken where a thread has been.
+const STACK_BYTES: usize = 16 << 20;
+
 /// What decides, and what keeps it up to date.
 #[derive(Debug)]
 pub struct Deciding<A, F> {
@@ -75,8 +79,11 @@ where
     /// # Errors
     /// When an address cannot be bound, or when a part that must run for as long as the server has ended before.
     pub fn run(self) -> anyhow::Result<()> {
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().thread_name("serve").enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .thread_name("serve")
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()?;
         let ended = runtime.block_on(async {
             let (signals, forward) = termination_signals().context("cannot catch signals")?;
             self.serve(signals, forward, |_| {}).await

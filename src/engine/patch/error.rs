@@ -69,6 +69,8 @@ pub enum Cause {
     TooManyOperations(usize),
     PatchTooLarge,
     CopiesTooLarge,
+    /// Insertions and removals in front of long lists.
+    TooManyMoves,
     /// The arena is full.
     Memory,
 }
@@ -147,6 +149,9 @@ impl fmt::Display for Cause {
             Self::CopiesTooLarge => {
                 write!(f, "`copy` operations add more than the {MAX_COPY_BYTES} bytes that the API server allows")
             }
+            Self::TooManyMoves => f.write_str(
+                "the operations move more items of lists than one patch may: replace the whole list, or append with `-`",
+            ),
             Self::Memory => f.write_str("the patch needs more memory than one request may use"),
         }
     }

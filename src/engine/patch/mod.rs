@@ -37,3 +37,7 @@ pub const MAX_PATCH_BYTES: usize = 3 * 1024 * 1024;
 /// Most bytes that the `copy` operations of one patch may add: the API server's `JSONPatchMaxCopyBytes`
 /// (`pkg/server/config.go`), by which it refuses webhooks' patches too.
 pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
+
+/// Most items of lists that the insertions and removals of one patch may move: ten thousand operations in front of ten thousand items. In
+/// front of the longest list that an object can hold they would take half a minute, in which nobody looks at the time.
+const MAX_MOVES: usize = 100_000_000;

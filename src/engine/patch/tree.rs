@@ -9,6 +9,7 @@ use std::mem;
 use usher_cel::eval::{Entry, Map};
 use usher_cel::{Arena, Value};
 
+use super::MAX_MOVES;
 use super::error::Cause;
 use super::pointer;
 
@@ -17,6 +18,8 @@ pub(super) struct Tree<'a> {
     arena: &'a Arena,
     root: Child<'a>,
     nodes: Vec<Node<'a>>,
+    /// Items of lists that were moved to make or fill a gap.
+    moves: usize,
 }
 
 /// A value in a container. Each open container has one parent.
@@ -55,7 +58,7 @@ pub(super) struct Place<'a> {
 
 impl<'a> Tree<'a> {
     pub(super) fn new(document: Value<'a>, arena: &'a Arena) -> Self {
-        Self { arena, root: Child::Whole(document), nodes: Vec::new() }
+        Self { arena, root: Child::Whole(document), nodes: Vec::new(), moves: 0 }
     }
 
     pub(super) fn root(&self) -> Child<'a> {
@@ -119,6 +122,7 @@ impl<'a> Tree<'a> {
     pub(super) fn add(&mut self, place: Place<'a>, child: Child<'a>) -> Result<(), Cause> {
         let Node::List(items) = &mut self.nodes[place.parent] else { return self.set(place, child) };
         let at = if place.key == "-" { items.len() } else { pointer::index(place.key, items.len(), 1)? };
+        count(&mut self.moves, items.len() - at)?;
         items.insert(at, child);
         Ok(())
     }
@@ -127,6 +131,7 @@ impl<'a> Tree<'a> {
         match &mut self.nodes[place.parent] {
             Node::List(items) => {
                 let at = pointer::index(place.key, items.len(), 0)?;
+                count(&mut self.moves, items.len() - at)?;
                 items.remove(at);
             }
             Node::Object(object) => {
@@ -296,6 +301,11 @@ impl<'a> Changes<'a> {
         let order = self.changed.len();
         self.changed.entry(key).and_modify(|change| change.child = child).or_insert(Change { order, child });
     }
+}
+
+fn count(moves: &mut usize, more: usize) -> Result<(), Cause> {
+    *moves = moves.saturating_add(more);
+    if *moves > MAX_MOVES { Err(Cause::TooManyMoves) } else { Ok(()) }
 }
 
 /// What a value is, in the words of JSON.

@@ -181,3 +181,24 @@ mod links {
         assert_eq!(snapshot.diagnostics.len(), 1);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_named_file_does_not_stop_the_reading_of_others() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("a.yaml"), rule("a", "one")).unwrap();
+    fs::write(path("b.yaml"), rule("b", "one")).unwrap();
+    let mut source = DirectorySource::open([path("a.yaml"), path("b.yaml")]).unwrap();
+    fs::remove_file(path("a.yaml")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path("a.yaml")).status().unwrap().success());
+    fs::write(path("b.yaml"), rule("b", "two")).unwrap();
+    let (tx, rx) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        source.scan();
+        tx.send(source.snapshot()).unwrap();
+    });
+    let snapshot = rx.recv_timeout(std::time::Duration::from_secs(10)).expect("nobody waits for the pipe");
+    assert_eq!(rules(&snapshot), ["a: one", "b: two"]);
+    assert_eq!(findings(&snapshot), ["U0001 cannot be read: it is neither a file nor a directory"]);
+}

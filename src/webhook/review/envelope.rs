@@ -11,6 +11,10 @@ use crate::engine::{GroupVersionKind, GroupVersionResource, Operation, Request, 
 /// More groups than any directory gives a user; each is a pointer and a length.
 const MAX_GROUPS: usize = 10_000;
 
+/// Longest uid in bytes. Kubernetes' have 36. A uid is echoed and logged, and an answer waits in memory until its reader takes it: with no
+/// bound, whoever can connect could fill the memory with a few connections.
+const MAX_UID: usize = 16 * 1024;
+
 /// A review that can be decided.
 #[derive(Debug)]
 pub struct Review<'b> {
@@ -90,7 +94,7 @@ impl<'b> Envelope<'b> {
 
     fn uid(&self) -> Option<&'b str> {
         let uid = if self.has_request { self.request.uid } else { self.response_uid.unwrap_or_default() };
-        (!uid.is_empty() && !self.is_ambiguous).then_some(uid)
+        (!uid.is_empty() && uid.len() <= MAX_UID && !self.is_ambiguous).then_some(uid)
     }
 
     /// Whether the review as a whole makes sense.
@@ -109,6 +113,9 @@ impl<'b> Envelope<'b> {
         }
         if self.request.uid.is_empty() {
             return Err("request.uid: missing or empty; an answer could not be told from another".to_owned());
+        }
+        if self.request.uid.len() > MAX_UID {
+            return Err(format!("request.uid: longer than {MAX_UID} bytes"));
         }
         let operation = self.operation.and_then(Operation::parse).ok_or_else(|| {
             format!(

@@ -1,5 +1,7 @@
 //! A certificate chain with its key, read from PEM files.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,7 +41,7 @@ pub struct Pair {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("{flag}: cannot read {}: {source}", path.display())]
-    Read { flag: &'static str, path: PathBuf, source: std::io::Error },
+    Read { flag: &'static str, path: PathBuf, source: io::Error },
     #[error("{flag}: {} is larger than {MAX_FILE_BYTES} bytes; it cannot be what it should", path.display())]
     TooLarge { flag: &'static str, path: PathBuf },
     #[error("--tls-cert: {} holds no certificate; it needs a PEM block \"-----BEGIN CERTIFICATE-----\", the server's own first", .0.display())]
@@ -57,7 +59,7 @@ pub enum TlsError {
     #[error("--tls-self-signed: cannot create a certificate: {0}")]
     Generate(#[from] rcgen::Error),
     #[error("--tls-self-signed: cannot write {}: {source}", path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Write { path: PathBuf, source: io::Error },
     #[error("TLS cannot be set up: {0}")]
     Provider(rustls::Error),
 }
@@ -160,9 +162,17 @@ pub(super) fn unix_now() -> i64 {
     i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }
 
+/// No more than is allowed, and only of a file: a pipe or a device might never end.
 fn read(flag: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
-    let text =
-        std::fs::read(path).map_err(|source| TlsError::Read { flag, path: path.to_owned(), source })?;
+    let at_most = || {
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        let mut text = Vec::new();
+        File::open(path)?.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text)?;
+        Ok(text)
+    };
+    let text = at_most().map_err(|source| TlsError::Read { flag, path: path.to_owned(), source })?;
     if text.len() > MAX_FILE_BYTES {
         return Err(TlsError::TooLarge { flag, path: path.to_owned() });
     }

@@ -7,7 +7,7 @@
 use super::arena::Arena;
 use super::arithmetic;
 use super::compare::order;
-use super::equal::equal;
+use super::equal::equal_within;
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::meter::Meter;
 use super::size::{actual_size, traversal_cost};
@@ -216,7 +216,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             return Ok(left == right);
         }
         self.meter.charge(traversal_cost(actual_size(left).min(actual_size(right))))?;
-        Ok(equal(left, right))
+        equal_within(left, right, self.meter)
     }
 
     #[inline]
@@ -288,7 +288,12 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         match container {
             Value::List(list) => {
                 self.meter.charge(if resolved { list.len() as u64 } else { 1 })?;
-                Ok(Value::Bool(list.iter().any(|other| equal(other, &item))))
+                for other in list {
+                    if equal_within(other, &item, self.meter)? {
+                        return Ok(Value::Bool(true));
+                    }
+                }
+                Ok(Value::Bool(false))
             }
             Value::Map(map) => {
                 self.meter.charge(1)?;

@@ -20,6 +20,7 @@ pub use arena::{Arena, ListBuilder};
 pub(crate) use compare::is_comparable;
 pub use compare::{compare, order};
 pub use equal::equal;
+pub(crate) use equal::equal_within;
 pub use error::{ErrorKind, EvalError, EvalResult};
 pub(crate) use evaluator::Evaluator;
 pub use meter::Meter;

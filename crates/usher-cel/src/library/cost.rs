@@ -42,7 +42,7 @@ pub(super) fn selector(size: usize) -> u64 {
 /// themselves. apiserver `traversalCost`.
 ///
 /// # Errors
-/// When time is up: the walk is as long as the value.
+/// When time is up, or the value holds more than one evaluation may look at: the walk is as long as the value.
 pub(super) fn values(value: &Value<'_>, meter: &mut Meter<'_>) -> Result<u64, Box<EvalError>> {
     let scalar = |value: &Value<'_>| match value {
         Value::String(text) => (text.len() as f64 * TRAVERSAL) as u64,
@@ -52,7 +52,7 @@ pub(super) fn values(value: &Value<'_>, meter: &mut Meter<'_>) -> Result<u64, Bo
     let mut pending: Vec<Value<'_>> = vec![*value];
     let mut cost = 0_u64;
     while let Some(value) = pending.pop() {
-        meter.tick()?;
+        meter.work(1)?;
         match value {
             Value::List(items) => pending.extend_from_slice(items),
             Value::Map(map) => {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::cost;
 use super::overload::{Call, Form, Implementation, Overload, Ty};
-use crate::eval::{EvalError, EvalResult, Value, arithmetic, compare, equal, is_comparable};
+use crate::eval::{EvalError, EvalResult, Value, arithmetic, compare, equal_within, is_comparable};
 
 const T: Ty = Ty::Param("A");
 const LIST: Ty = Ty::List(&T);
@@ -109,13 +109,23 @@ fn extreme<'a>(
 fn index_of<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let items = walk(call, args)?;
     let wanted = args.get(1).ok_or_else(EvalError::no_such_overload)?;
-    Ok(index(items.iter().position(|item| equal(item, wanted))))
+    for (at, item) in items.iter().enumerate() {
+        if equal_within(item, wanted, call.meter)? {
+            return Ok(index(Some(at)));
+        }
+    }
+    Ok(index(None))
 }
 
 fn last_index_of<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let items = walk(call, args)?;
     let wanted = args.get(1).ok_or_else(EvalError::no_such_overload)?;
-    Ok(index(items.iter().rposition(|item| equal(item, wanted))))
+    for (at, item) in items.iter().enumerate().rev() {
+        if equal_within(item, wanted, call.meter)? {
+            return Ok(index(Some(at)));
+        }
+    }
+    Ok(index(None))
 }
 
 /// Membership in a list, equality with anything else.
@@ -123,10 +133,16 @@ fn includes<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'
     let [target, wanted] = args else { return Err(EvalError::no_such_overload()) };
     let cost = cost::values(target, call.meter)?;
     call.charge(cost)?;
-    Ok(Value::Bool(match target {
-        Value::List(items) => items.iter().any(|item| equal(item, wanted)),
-        other => equal(other, wanted),
-    }))
+    let candidates = match target {
+        Value::List(items) => items,
+        other => std::slice::from_ref(other),
+    };
+    for item in candidates {
+        if equal_within(item, wanted, call.meter)? {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
 }
 
 fn index<'a>(found: Option<usize>) -> Value<'a> {

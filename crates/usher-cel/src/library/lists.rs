@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::overload::{Call, Form, Implementation, Overload, Ty};
-use crate::eval::{EvalError, EvalResult, Value, compare, equal, is_comparable, type_name};
+use crate::eval::{EvalError, EvalResult, Value, compare, equal_within, is_comparable, type_name};
 
 /// Kubernetes' cap of `lists.range`; below it, the cost limit decides.
 const MAX_RANGE: i64 = 1_000_000;
@@ -81,7 +81,8 @@ fn flatten<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a
     // What is left of the list at each level; a stack of its own, because documents nest deeper than threads' stacks.
     let mut levels = vec![items.iter()];
     while let Some(level) = levels.last_mut() {
-        call.meter.tick()?;
+        // Empty lists cost and hold nothing, however many there are.
+        call.meter.work(1)?;
         match level.next() {
             None => {
                 levels.pop();
@@ -154,8 +155,7 @@ fn distinct<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'
     for item in *items {
         let mut seen = false;
         for other in kept.as_mut_slice().iter() {
-            call.meter.tick()?;
-            if equal(item, other) {
+            if equal_within(item, other, call.meter)? {
                 seen = true;
                 break;
             }

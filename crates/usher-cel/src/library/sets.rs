@@ -2,7 +2,7 @@
 //! `CallCost`: 1 + n·m, and twice that for `equivalent`.
 
 use super::overload::{Call, Form, Overload, Ty};
-use crate::eval::{EvalError, EvalResult, Value, equal};
+use crate::eval::{EvalError, EvalResult, Value, equal_within};
 
 const LISTS: &[Ty] = &[Ty::List(&Ty::Param("T")), Ty::List(&Ty::Param("T"))];
 
@@ -52,8 +52,7 @@ fn intersects<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult
     let (a, b) = lists(args)?;
     call.charge(pairs(a, b).saturating_add(1))?;
     for item in a {
-        call.meter.tick()?;
-        if b.iter().any(|other| equal(item, other)) {
+        if holds(call, b, item)? {
             return Ok(Value::Bool(true));
         }
     }
@@ -66,12 +65,25 @@ fn holds_all<'a>(
     wanted: &[Value<'a>],
 ) -> Result<bool, Box<EvalError>> {
     for item in wanted {
-        call.meter.tick()?;
-        if !list.iter().any(|other| equal(item, other)) {
+        if !holds(call, list, item)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+fn holds<'a>(
+    call: &mut Call<'_, '_, 'a>,
+    list: &[Value<'a>],
+    item: &Value<'a>,
+) -> Result<bool, Box<EvalError>> {
+    call.meter.tick()?;
+    for other in list {
+        if equal_within(item, other, call.meter)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn lists<'a>(args: &[Value<'a>]) -> Result<(&'a [Value<'a>], &'a [Value<'a>]), Box<EvalError>> {

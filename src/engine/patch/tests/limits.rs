@@ -96,3 +96,16 @@ fn a_full_arena_is_an_error() {
         .and_then(|document| apply(document, &[operations[0]; 100], &arena));
     assert_eq!(error.unwrap_err().cause, Cause::Memory);
 }
+
+#[test]
+fn operations_in_front_of_a_long_list_are_stopped() {
+    let document = format!(r#"{{"l":[{}]}}"#, vec!["0"; 300_000].join(","));
+    for one in [r#"{"op":"add","path":"/l/0","value":1}"#, r#"{"op":"remove","path":"/l/0"}"#] {
+        let patch = |operations: usize| format!("[{}]", vec![one; operations].join(","));
+        assert!(patched(&document, &patch(300)).is_ok());
+        assert_eq!(cause(&document, &patch(400)), Cause::TooManyMoves);
+    }
+    // Appending moves nothing.
+    let append = vec![r#"{"op":"add","path":"/l/-","value":1}"#; MAX_OPERATIONS].join(",");
+    assert!(patched(&document, &format!("[{append}]")).is_ok());
+}

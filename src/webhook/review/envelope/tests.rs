@@ -44,6 +44,22 @@ fn any_prefix_is_refused_with_the_uid_as_soon_as_it_is_complete() {
     }
 }
 
+#[test]
+fn a_uid_is_echoed_up_to_16_kib_and_refused_beyond() {
+    let memory = Bump::new();
+    for (length, ok) in [(16 * 1024, true), (16 * 1024 + 1, false)] {
+        let text = FULL.replace("705ab4f5", &"u".repeat(length));
+        let uid = match parse(text.as_bytes(), &memory) {
+            Ok(review) => Some(review.request.uid),
+            Err(refusal) => {
+                assert_eq!(refusal.message, "request.uid: longer than 16384 bytes");
+                refusal.uid
+            }
+        };
+        assert_eq!(uid.map(str::len), ok.then_some(length));
+    }
+}
+
 #[rstest]
 #[case::empty("", "invalid JSON at byte 0: found the end")]
 #[case::null("null", "expected `{`: an object")]

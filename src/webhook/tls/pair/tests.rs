@@ -132,3 +132,18 @@ fn dates_are_checked_by_the_second() {
     let error = pair.check_dates(pair.not_before() - 1).unwrap_err();
     assert_eq!(error, "the certificate is not valid before 2026-01-01T00:00:00Z");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("tls.crt");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for cert in [pipe, "/dev/zero".into()] {
+        let files = CertFiles { cert, key: directory.path().join("tls.key") };
+        let (tx, rx) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tx.send(files.load().map(|_| ())));
+        let error = rx.recv_timeout(std::time::Duration::from_secs(10)).expect("an answer").unwrap_err();
+        assert!(error.to_string().ends_with("it is not a file"), "{error}");
+    }
+}
