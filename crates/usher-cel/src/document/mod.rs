@@ -13,6 +13,7 @@ mod grammar;
 mod lex;
 mod parse;
 mod scan;
+mod specials;
 mod unescape;
 mod write;
 
