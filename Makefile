@@ -1,8 +1,44 @@
+# CI calls these targets; everything they need beyond Rust, a C compiler, curl and openssl they install themselves.
 .DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+FUZZ_SECONDS ?= 60
+PROFILE ?= dev
+BINARY := $(or $(CARGO_TARGET_DIR),target)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/usher
+
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
-.PHONY: help
 
-bench: ## CPU time per request, as ratios to a no-op on the same accept loop
-	cargo bench --package usher --profile fast --bench server
-.PHONY: bench
+run: build ## Serve policies/ with development certificates and send three reviews (ONCE=1: stop after them)
+	@examples/demo/run.sh $(BINARY)
+
+build: ## Build the binary (PROFILE=release for the one that ships)
+	cargo build --locked --profile $(PROFILE) --bin usher
+
+test: lint unit fuzz ## Everything that must pass
+
+lint: ## Formatting and lints, warnings refused
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+unit: ## All tests but the fuzzers
+	cargo test --locked --workspace
+
+fuzz: ## Each fuzz target for FUZZ_SECONDS (60)
+	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+	for target in parse compile; do \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=10 -print_funcs=0 -verbosity=0 || exit 1; \
+	done
+
+bench: ## CPU time per request as ratios to a no-op, and expressions against the crate cel
+	cargo bench --locked --package usher --profile fast --bench server
+	cargo bench --locked --package usher-cel --profile fast --bench evaluate
+
+deny: ## Licences, bans and sources of the dependencies
+	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
+	cargo deny check bans licenses sources
+
+crd: build ## Write the generated CRD
+	$(BINARY) crd > deploy/crd/usher.dev_routingrules.yaml
+
+.PHONY: help run build test lint unit fuzz bench deny crd

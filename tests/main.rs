@@ -5,6 +5,7 @@
 
 mod architecture;
 mod certs;
+mod cli;
 mod deploy;
 mod policies;
 mod webhook;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use usher::api::{ExpectedDecision, RoutingRule};
 use usher::engine::{
-    Decision, GroupVersionKind, GroupVersionResource, ObjectKey, Phase, Protected, Query, Request, Rule,
-    RuleIndex, RuleSet, StoredObject, decide,
+    Decision, GroupVersionKind, GroupVersionResource, ObjectKey, Operation, Phase, Protected, Query, Request,
+    Rule, RuleIndex, RuleSet, StoredObject, decide,
 };
 use usher::rules::{Context, Kinds, accept};
 use usher::source::{DirectorySource, Object, Snapshot, is_manifest};
@@ -88,6 +88,36 @@ fn pods_of_the_pod_security_tests_are_judged_as_kubernetes_judges_them() {
 }
 
 #[test]
+fn no_shipped_rule_fails_on_a_real_manifest() {
+    const RESOURCES: &[(&str, &str)] = &[
+        ("Pod", "pods"),
+        ("Deployment", "deployments"),
+        ("ReplicaSet", "replicasets"),
+        ("StatefulSet", "statefulsets"),
+        ("DaemonSet", "daemonsets"),
+        ("Job", "jobs"),
+        ("CronJob", "cronjobs"),
+    ];
+    let Some(rows) = corpus("manifests.jsonl") else { return };
+    let rules = rule_set("");
+    let (mut asked, mut errors) = (0, Vec::new());
+    for row in &rows {
+        let kind = row["object"]["kind"].as_str().unwrap_or_default();
+        let Some((_, resource)) = RESOURCES.iter().find(|(known, _)| *known == kind) else { continue };
+        asked += 1;
+        for phase in [Phase::Mutating, Phase::Validating] {
+            for operation in [Operation::Create, Operation::Update, Operation::Delete] {
+                let decision = ask_about(&rules, &row["object"], resource, phase, operation);
+                let failed = decision.rejections.iter().filter(|rejection| rejection.error.is_some());
+                errors.extend(failed.map(|one| format!("{} {}: {}", row["id"], one.rule, one.message)));
+            }
+        }
+    }
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    assert!(asked > 100, "only {asked} manifests");
+}
+
+#[test]
 fn a_pod_that_breaks_every_baseline_control_hears_of_all_of_them() {
     let pod = serde_json::json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -138,6 +168,21 @@ fn a_pod_that_says_little_is_made_one_that_all_shipped_rules_admit() {
     assert_eq!(ask(&rules, &patched, Phase::Mutating).patch, None, "nothing is left to change");
 }
 
+#[test]
+fn examples_in_the_guide_are_taken_from_the_shipped_rules() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = std::fs::read_to_string(root.join("docs/rules.md")).unwrap();
+    let examples: Vec<&str> =
+        guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(examples.len() > 5);
+    for example in examples {
+        let (place, text) = example.split_once('\n').unwrap();
+        let path = place.strip_prefix("# ").unwrap_or_else(|| panic!("an example without its file: {place}"));
+        let file = std::fs::read_to_string(root.join(path)).unwrap();
+        assert!(file.contains(text), "not in {path}:\n{text}");
+    }
+}
+
 fn told(written: &RoutingRule, finding: &usher::diagnostic::Diagnostic) -> String {
     format!("{}: {finding}", name(written))
 }
@@ -152,14 +197,28 @@ pub(crate) fn create(rules: &RuleSet, object: &Value) -> Decision {
 }
 
 fn ask(rules: &RuleSet, object: &Value, phase: Phase) -> Decision {
+    ask_about(rules, object, "pods", phase, Operation::Create)
+}
+
+fn ask_about(
+    rules: &RuleSet,
+    object: &Value,
+    resource: &str,
+    phase: Phase,
+    operation: Operation,
+) -> Decision {
     let json = object.to_string();
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let request = Request {
         uid: "1",
-        kind: GroupVersionKind { group: "", version: "v1", kind: "Pod" },
-        resource: GroupVersionResource { group: "", version: "v1", resource: "pods" },
+        kind: GroupVersionKind { group, version, kind: object["kind"].as_str().unwrap_or_default() },
+        resource: GroupVersionResource { group, version, resource },
         name: object["metadata"]["name"].as_str().unwrap_or_default(),
         namespace: "default",
-        object: Some(&json),
+        operation,
+        object: (operation != Operation::Delete).then_some(&*json),
+        old_object: (operation != Operation::Create).then_some(&*json),
         ..Request::default()
     };
     decide(rules, &request, &Query::new(phase))

@@ -15,7 +15,8 @@ pub struct Audit {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditAnnotation {
-    /// Key of the annotation; the name of the rule is put before it.
+    /// Key of the annotation, after the name of the webhook that the API server puts before it. Different values of one key, from
+    /// several rules, are joined.
     #[schemars(length(min = 1, max = 63), regex(pattern = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"))]
     pub key: String,
 

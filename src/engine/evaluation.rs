@@ -187,6 +187,12 @@ impl<'e, 'a, 'r> Evaluation<'e, 'a, 'r> {
         let documents = self.activation.documents;
         let applied = match mutation {
             Mutation::Patches(text) => mutate::apply(documents, self.activation.object.get(), text),
+            Mutation::ApplyConfiguration(expression) => {
+                let value = self.value("applyConfiguration", expression)?;
+                let object = self.activation.object.get();
+                mutate::merged_form(documents, object, &value, self.activation.arena)
+                    .and_then(|text| mutate::apply(documents, object, &text))
+            }
             Mutation::JsonPatch(expression) => {
                 let value = self.value("jsonPatch", expression)?;
                 mutate::wire_form(&value, self.activation.arena)

@@ -26,6 +26,7 @@ mod decide;
 mod documents;
 mod evaluate_rule;
 mod evaluation;
+pub mod merge;
 mod message;
 mod mutate;
 mod params;

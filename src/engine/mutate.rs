@@ -5,6 +5,7 @@ use usher_cel::eval::{Arena, ErrorKind, EvalError, Value, equal, type_name};
 
 use super::documents::Documents;
 use super::matching::{Labels, RequestLabels};
+use super::merge::{MergeError, apply_configuration};
 use super::patch::{self, Cause, PatchError};
 use super::request::Operation;
 
@@ -78,6 +79,20 @@ pub(super) fn wire_form<'a>(value: &Value<'a>, arena: &'a Arena) -> Result<Strin
     String::from_utf8(text).map_err(|error| EvalError::invalid(error.to_string()))
 }
 
+/// The operations that merge what an `applyConfiguration` expression gave into the current object (`None`: as received).
+pub(super) fn merged_form<'r: 'a, 'a>(
+    documents: &Documents<'r>,
+    current: Option<Value<'r>>,
+    configuration: &Value<'a>,
+    arena: &'a Arena,
+) -> Result<String> {
+    let before = current.map_or_else(|| documents.whole_object(), Ok)?;
+    let merged = apply_configuration(before, configuration, documents.request.kind, arena)
+        .map_err(|error| merge_error(&error))?;
+    let text = patch::write_operations(&merged.operations).map_err(|error| patch_error(&error))?;
+    String::from_utf8(text).map_err(|error| EvalError::invalid(error.to_string()))
+}
+
 /// Applies operations in their wire form to the current object (`None`: as received), which stays as it is.
 pub(super) fn apply<'r>(
     documents: &Documents<'r>,
@@ -115,6 +130,17 @@ pub(super) fn finish<'r>(documents: &Documents<'r>, working: &Working<'r>) -> Re
     document::write(&object, &mut after, WriteOptions::default())
         .map_err(|error| EvalError::invalid(error.to_string()))?;
     Ok(Some((patch, after)))
+}
+
+fn merge_error(error: &MergeError) -> Box<EvalError> {
+    let kind = match error {
+        MergeError::NotAnObject(_) | MergeError::TypeNames(_) => ErrorKind::WrongType,
+        MergeError::Memory => ErrorKind::Memory,
+        MergeError::Patch(_) | MergeError::Atomic(_) | MergeError::Live(_) | MergeError::TooDeep => {
+            ErrorKind::InvalidArgument
+        }
+    };
+    EvalError::new(kind, error.to_string())
 }
 
 fn patch_error(error: &PatchError) -> Box<EvalError> {

@@ -167,6 +167,8 @@ pub enum Scope {
 pub enum Mutation {
     /// CEL that gives a list of `JSONPatch`.
     JsonPatch(Expression),
+    /// CEL that gives an `Object`, to be merged into the object.
+    ApplyConfiguration(Expression),
     /// RFC 6902 operations as a JSON array, checked when the rule was compiled.
     Patches(Box<str>),
 }
@@ -246,7 +248,9 @@ impl Route {
     fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let handler = match &self.handler {
             Handler::Reject { message, .. } | Handler::Warn(message) => message.expression.as_ref(),
-            Handler::Mutate(Mutation::JsonPatch(expression)) => Some(expression),
+            Handler::Mutate(Mutation::JsonPatch(expression) | Mutation::ApplyConfiguration(expression)) => {
+                Some(expression)
+            }
             Handler::Mutate(Mutation::Patches(_)) | Handler::Pass(_) | Handler::Audit => None,
         };
         let annotations = self.audit_annotations.iter().map(|annotation| &annotation.value);

@@ -93,6 +93,10 @@ pub(crate) fn mk_json_patch(text: &str) -> Handler {
     Handler::Mutate(Mutation::JsonPatch(mk_expression(text)))
 }
 
+pub(crate) fn mk_apply_configuration(text: &str) -> Handler {
+    Handler::Mutate(Mutation::ApplyConfiguration(mk_expression(text)))
+}
+
 pub(crate) fn mk_condition(name: &str, text: &str) -> MatchCondition {
     MatchCondition { name: name.into(), expression: mk_expression(text) }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::body::BodyLimits;
 use super::drain::DrainSettings;
@@ -15,17 +15,18 @@ use crate::telemetry::LogFormat;
 
 /// Flags of everything that listens. Durations are written as in Go: `500ms`, `10s`, `1m30s`.
 #[derive(Args, Clone, Debug)]
+#[command(group = ArgGroup::new("certificate").required(true).args(["tls_cert", "tls_self_signed"]))]
 pub struct ServerArgs {
     /// Address and port of the webhook server (HTTPS).
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443", env = "USHER_BIND")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443", value_parser = parse_address, env = "USHER_BIND")]
     pub bind: SocketAddr,
 
     /// Address and port for probes and metrics (plain HTTP): /livez /readyz /healthz /metrics /version.
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", env = "USHER_ADMIN_BIND")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = parse_address, env = "USHER_ADMIN_BIND")]
     pub admin_bind: SocketAddr,
 
     /// PEM file with the server's certificate, followed by intermediate ones. Replaced while running when the file changes.
-    #[arg(long, value_name = "FILE", requires = "tls_key", required_unless_present = "tls_self_signed")]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
 
     /// PEM file with the certificate's private key (PKCS#8, PKCS#1 or SEC1, not encrypted).
@@ -33,7 +34,7 @@ pub struct ServerArgs {
     pub tls_key: Option<PathBuf>,
 
     /// Make an authority and a certificate for localhost and usher.usher-system.svc in this directory, or use what is there.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["tls_cert", "tls_key"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "tls_key")]
     pub tls_self_signed: Option<PathBuf>,
 
     /// Largest review that is read, in bytes or with Ki, Mi. Larger ones are denied with code 413.
@@ -110,6 +111,11 @@ impl ServerArgs {
 
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| "expected a duration such as 500ms, 10s or 1m30s".to_owned())
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an IP address and a port such as 127.0.0.1:8443 or [::]:8443".to_owned())
 }
 
 fn parse_bytes(text: &str) -> Result<usize, String> {

@@ -42,5 +42,6 @@ pub use endpoint::Endpoint;
 pub use handler::{Admit, Handler};
 pub use listener::{ConnectionLimits, Listener};
 pub use metrics::AdmissionMetrics;
+pub use review::{Refusal, Review, ReviewVersion, parse as parse_review};
 pub use routes::{Routed, Webhook};
 pub use signals::termination_signals;

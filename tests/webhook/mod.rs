@@ -9,4 +9,5 @@ mod http;
 mod logs;
 mod process;
 mod reviews;
+mod routing;
 mod server;

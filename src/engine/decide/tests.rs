@@ -13,6 +13,7 @@ use crate::engine::rule::{
 use crate::engine::testing::*;
 use crate::engine::{ObjectKey, Operation, Protected, RuleIndex, StoredObject};
 
+mod configurations;
 mod mutating;
 mod policies;
 mod properties;

@@ -52,6 +52,7 @@ pub(crate) enum Use {
     Message,
     AuditAnnotation,
     JsonPatch,
+    ApplyConfiguration,
 }
 
 /// A compiled expression with what is known about it.
@@ -154,7 +155,11 @@ impl Scope {
                 env.declare_typed(&format!("variables.{}", variable.name), variable.ty);
             }
         }
-        if place == Use::JsonPatch { env.with_mutation_types() } else { env }
+        if matches!(place, Use::JsonPatch | Use::ApplyConfiguration) {
+            env.with_mutation_types()
+        } else {
+            env
+        }
     }
 
     /// Why a name that exists elsewhere is not declared here.
@@ -176,7 +181,7 @@ impl Scope {
             "variables" if place == Use::MatchCondition => {
                 "match conditions come before variables; write the expression out"
             }
-            "JSONPatch" | "Object" => "only jsonPatch expressions can make these",
+            "JSONPatch" | "Object" => "only jsonPatch and applyConfiguration expressions can make these",
             _ => return None,
         };
         Some(help.to_owned())
@@ -308,6 +313,11 @@ fn check_type(program: &Program, source: &str, field: &str, place: Use) -> Resul
             matches!(ty, Ty::List(_)),
             "must evaluate to list(JSONPatch)",
             "write a list: [JSONPatch{op: 'add', path: '/…', value: …}]",
+        ),
+        Use::ApplyConfiguration => (
+            ty == Ty::Opaque("Object"),
+            "must evaluate to Object",
+            "write the fields to be merged: Object{metadata: Object.metadata{…}}",
         ),
     };
     if unknown || fits {

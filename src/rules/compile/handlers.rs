@@ -157,24 +157,26 @@ fn mutate(
     if ways != 1 {
         let message =
             if ways == 0 { "mutate has no change to make" } else { "mutate has several changes to make" };
-        findings.error(Code::HandlerCount, field, message, "write exactly one of jsonPatch and patches");
-    }
-    if apply_configuration.is_some() {
         findings.error(
-            Code::NotYet,
-            format!("{field}.applyConfiguration"),
-            "applyConfiguration does not work yet",
-            "write the change as jsonPatch or patches",
+            Code::HandlerCount,
+            field,
+            message,
+            "write exactly one of jsonPatch, applyConfiguration and patches",
         );
     }
     let json_patch = json_patch.as_ref().and_then(|source| {
         let checked = compile(scope, source, format!("{field}.jsonPatch"), Use::JsonPatch, findings)?;
         Some(Mutation::JsonPatch(checked.expression))
     });
+    let apply_configuration = apply_configuration.as_ref().and_then(|source| {
+        let field = format!("{field}.applyConfiguration");
+        let checked = compile(scope, source, field, Use::ApplyConfiguration, findings)?;
+        Some(Mutation::ApplyConfiguration(checked.expression))
+    });
     let patches = patches.as_ref().map(|operations| {
         Mutation::Patches(patches::literal(operations, &format!("{field}.patches"), findings))
     });
-    Some((Handler::Mutate(json_patch.or(patches)?), Vec::new()))
+    Some((Handler::Mutate(json_patch.or(apply_configuration).or(patches)?), Vec::new()))
 }
 
 fn warn(written: &api::Warn, field: &str, scope: &Scope, findings: &mut Findings) -> Option<WithAnnotations> {

@@ -77,7 +77,10 @@ fn predicate(predicate: &str) -> Value {
 )]
 #[case::no_uid("request.uid == 'a'", "[the uid of a review is no input of a rule]")]
 #[case::user_info_field("request.userInfo.name == 'a'", "undefined field 'name'")]
-#[case::types_only_of_patches("JSONPatch{op: 'add'} == 1", "only jsonPatch expressions")]
+#[case::types_only_of_patches(
+    "JSONPatch{op: 'add'} == 1",
+    "only jsonPatch and applyConfiguration expressions"
+)]
 fn a_predicate_that_is_not_sound_is_reported(#[case] source: &str, #[case] expected: &str) {
     let found = findings(predicate(source));
     assert_eq!(found.len(), 1, "{found:?}");
@@ -141,7 +144,7 @@ fn handler(name: &str, handler: Value) -> Vec<String> {
 #[case("audit", json!({"annotations": [{"key": "a", "valueExpression": "1"}]}), "spec.routes[0].audit.annotations[0].valueExpression:1: must evaluate to one of [string null_type] but got int")]
 #[case("pass", json!({"auditAnnotations": [{"key": "-", "valueExpression": "'x'"}]}), "spec.routes[0].pass.auditAnnotations[0].key: `-` is no key")]
 #[case("mutate", json!({}), "spec.routes[0].mutate: mutate has no change to make")]
-#[case("mutate", json!({"applyConfiguration": "Object{}"}), "spec.routes[0].mutate.applyConfiguration: applyConfiguration does not work yet")]
+#[case("mutate", json!({"applyConfiguration": "[1]"}), "spec.routes[0].mutate.applyConfiguration:1: must evaluate to Object but got list(")]
 #[case("mutate", json!({"jsonPatch": "'x'"}), "spec.routes[0].mutate.jsonPatch:1: must evaluate to list(JSONPatch) but got string")]
 #[case("mutate", json!({"jsonPatch": "[JSONPatch{opp: 'add'}]"}), "spec.routes[0].mutate.jsonPatch:12: undefined field 'opp'")]
 #[case("mutate", json!({"patches": [{"op": "add", "path": "", "value": 1}]}), "spec.routes[0].mutate.patches[0].path: the whole object cannot be replaced")]

@@ -19,6 +19,8 @@ fn outcome(test: Value) -> Result<(), String> {
                 {"name": "admin", "predicate": "request.userInfo.username == 'admin'", "pass": {}},
                 {"name": "label", "predicate": "!has(object.metadata.labels)",
                  "mutate": {"patches": [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]}},
+                {"name": "merge", "predicate": "object.metadata.name == 'merge'",
+                 "mutate": {"applyConfiguration": "Object{metadata: Object.metadata{finalizers: ['x/y']}}"}},
                 {"name": "bad", "predicate": "object.metadata.name == params.data.bad",
                  "reject": {"message": "this name is bad"}},
                 {"name": "odd", "predicate": "request.namespace == 'odd'", "warn": {"message": "odd place"}},
@@ -59,6 +61,11 @@ fn case(object: Value, expect: Value, more: Value) -> Value {
 #[case::allow(json!({"name": "good", "labels": {}}), json!({"decision": "allow", "warnings": []}), json!({}))]
 #[case::unmatched(json!({"name": "good", "labels": {}}), json!({"decision": "unmatched"}), json!({}))]
 #[case::patched(json!({"name": "good"}), json!({"decision": "patched", "route": "label", "patched": {"metadata": {"labels": {"a": "b"}}}}), json!({}))]
+#[case::merged(
+    json!({"name": "merge", "labels": {}, "finalizers": ["a/b"]}),
+    json!({"decision": "patched", "route": "merge", "patched": {"metadata": {"finalizers": ["a/b", "x/y"]}}}),
+    json!({})
+)]
 #[case::pass(json!({"name": "evil"}), json!({"decision": "allow", "route": "admin"}), json!({"user": "admin"}))]
 #[case::warning(json!({"name": "good", "labels": {}}), json!({"decision": "allow", "warnings": ["odd"]}), json!({"namespace": "odd"}))]
 #[case::no_params(json!({"name": "evil"}), json!({"decision": "unmatched"}), json!({"params": []}))]

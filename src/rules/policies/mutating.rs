@@ -3,7 +3,7 @@
 use super::CompiledPolicy;
 use super::parts::{Binding, Builder, Policy, rule_name};
 use crate::api::{self, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, PatchType};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::engine::matching::MatchConstraints;
 use crate::engine::{FailurePolicy, Handler, Mutation, Operation, Origin, Route};
 use crate::rules::Context;
@@ -58,18 +58,11 @@ pub fn compile_mutating(
 fn mutation(written: &api::Mutation, index: usize, builder: &mut Builder) -> Option<Route> {
     let field = format!("spec.mutations[{index}]");
     let name = format!("mutations[{index}]");
-    let source = match (written.patch_type, &written.json_patch, &written.apply_configuration) {
-        (PatchType::JsonPatch, Some(patch), None) => &patch.expression,
-        (PatchType::ApplyConfiguration, None, Some(_)) => {
-            // It is in force all the same: what it would have changed must not pass unchanged and unnoticed.
-            let text = "patchType ApplyConfiguration does not work yet";
-            builder.expressions.push(
-                Diagnostic::error(Code::NotYet, text)
-                    .at(format!("{field}.applyConfiguration"))
-                    .help("write the mutation as patchType JSONPatch"),
-            );
-            fail(builder, format!("{name}: {text}"));
-            return None;
+    let (source, part, place) = match (written.patch_type, &written.json_patch, &written.apply_configuration)
+    {
+        (PatchType::JsonPatch, Some(patch), None) => (&patch.expression, "jsonPatch", Use::JsonPatch),
+        (PatchType::ApplyConfiguration, None, Some(configuration)) => {
+            (&configuration.expression, "applyConfiguration", Use::ApplyConfiguration)
         }
         _ => {
             builder.shape.error(
@@ -81,16 +74,20 @@ fn mutation(written: &api::Mutation, index: usize, builder: &mut Builder) -> Opt
             return None;
         }
     };
-    let field = format!("{field}.jsonPatch.expression");
-    match builder.compile(source, &field, Use::JsonPatch) {
+    let field = format!("{field}.{part}.expression");
+    match builder.compile(source, &field, place) {
         Ok(checked) => {
             // A mutation has no predicate: it acts whenever the policy matches.
             builder.effects.routes.push(None::<(Necessary, bool)>);
+            let mutation = match place {
+                Use::ApplyConfiguration => Mutation::ApplyConfiguration(checked.expression),
+                _ => Mutation::JsonPatch(checked.expression),
+            };
             Some(Route {
                 name: name.into(),
                 predicate: None,
                 holds_when: true,
-                handler: Handler::Mutate(Mutation::JsonPatch(checked.expression)),
+                handler: Handler::Mutate(mutation),
                 audit_annotations: Vec::new(),
             })
         }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::{MutatingAdmissionPolicy, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
-use crate::engine::{Actions, Handler, NotFound, Operation, Origin, ParamChoice, Protected};
+use crate::engine::{Actions, Handler, Mutation, NotFound, Operation, Origin, ParamChoice, Protected};
 use crate::rules::{Context, Kinds};
 
 fn validating(spec: Value, binding: Option<Value>) -> CompiledPolicy {
@@ -211,14 +211,22 @@ fn a_mutation_that_does_not_compile_is_an_error(#[case] failure_policy: &str, #[
 }
 
 #[test]
-fn apply_configuration_is_refused_by_name() {
-    let compiled = mutating(json!({
-        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}],
-    }));
-    let text = compiled.diagnostics[0].to_string();
-    assert!(
-        text.contains("spec.mutations[0].applyConfiguration: patchType ApplyConfiguration does not work yet"),
-        "{text}"
-    );
-    assert!(compiled.rule.expect("in force").broken.is_some());
+fn an_apply_configuration_becomes_a_mutation_and_must_give_an_object() {
+    let compiled = |expression: &str| {
+        mutating(json!({
+            "mutations": [
+                {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}},
+            ],
+        }))
+    };
+    let sound = compiled("Object{metadata: Object.metadata{labels: {'a': 'b'}}}");
+    assert!(sound.diagnostics.is_empty(), "{:?}", sound.diagnostics);
+    let rule = sound.rule.expect("in force");
+    assert!(matches!(&rule.routes[0].handler, Handler::Mutate(Mutation::ApplyConfiguration(_))));
+    let broken = compiled("{'metadata': {}}");
+    let text = broken.diagnostics[0].to_string();
+    let expected =
+        "spec.mutations[0].applyConfiguration.expression:1:1: must evaluate to Object but got map(";
+    assert!(text.contains(expected), "{text}");
+    assert!(broken.rule.expect("in force").broken.is_some());
 }

@@ -13,18 +13,18 @@ const MAX_GROUPS: usize = 10_000;
 
 /// A review that can be decided.
 #[derive(Debug)]
-pub(in crate::webhook) struct Review<'b> {
-    pub(in crate::webhook) version: ReviewVersion,
-    pub(in crate::webhook) request: Request<'b>,
+pub struct Review<'b> {
+    pub version: ReviewVersion,
+    pub request: Request<'b>,
 }
 
 /// A body that is no review, or one that cannot be decided.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::webhook) struct Refusal<'b> {
-    pub(in crate::webhook) version: ReviewVersion,
+pub struct Refusal<'b> {
+    pub version: ReviewVersion,
     /// Without it there is nothing to answer to.
-    pub(in crate::webhook) uid: Option<&'b str>,
-    pub(in crate::webhook) message: String,
+    pub uid: Option<&'b str>,
+    pub message: String,
 }
 
 /// Reads a review. Strings with escapes are kept in `memory`, all others borrow from `body`.
@@ -33,7 +33,7 @@ pub(in crate::webhook) struct Refusal<'b> {
 ///
 /// # Errors
 /// What is wrong, where, and the uid if there is one.
-pub(in crate::webhook) fn parse<'b>(body: &'b [u8], memory: &'b Bump) -> Result<Review<'b>, Refusal<'b>> {
+pub fn parse<'b>(body: &'b [u8], memory: &'b Bump) -> Result<Review<'b>, Refusal<'b>> {
     let (text, broken) = match std::str::from_utf8(body) {
         Ok(text) => (text, None),
         Err(error) => {

@@ -8,11 +8,11 @@ mod envelope;
 mod warnings;
 
 pub(super) use answer::{Denial, Verdict, write_answer, write_denial};
-pub(super) use envelope::{Refusal, Review, parse};
+pub use envelope::{Refusal, Review, parse};
 
 /// The version of the review, which the answer must have too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ReviewVersion {
+pub enum ReviewVersion {
     #[default]
     V1,
     V1Beta1,

@@ -141,6 +141,8 @@ impl Lower<'_> {
                 Form::Member => format!("`{name}` is a member function: write `x.{name}(…)`"),
                 Form::Global => format!("`{name}` is no member function: write `{name}(x)`"),
             })
+        } else if !self.suggests() {
+            None
         } else {
             let known =
                 library::overloads().filter(|overload| overload.form == form).map(|overload| overload.name);

@@ -15,8 +15,8 @@ pub(crate) enum Constant {
     Timestamp(crate::eval::Timestamp),
     Duration(i64),
     Type(Box<str>),
-    List(Box<[Constant]>),
-    Map(Box<[(Constant, Constant)]>),
+    List(Box<[Self]>),
+    Map(Box<[(Self, Self)]>),
 }
 
 impl Constant {

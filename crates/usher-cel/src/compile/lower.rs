@@ -18,6 +18,9 @@ use crate::library::Ty;
 /// Operations on one operand that may nest before they are cut into a [`Node::Chain`].
 const CHAIN_PART: usize = 32;
 
+/// Unknown names of one expression for which a near one is looked up.
+const SUGGESTIONS: usize = 10;
+
 /// Dots in a declared name at most; longer selections need not be tried as names.
 const MAX_NAME_SEGMENTS: usize = 4;
 
@@ -304,6 +307,9 @@ impl<'s> Lower<'s> {
     }
 
     pub(super) fn issue(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
+        if self.issues.len() == Issues::LIMIT {
+            return;
+        }
         self.issues.push(Issue { span, message: message.into(), help });
     }
 
@@ -358,7 +364,15 @@ impl<'s> Lower<'s> {
         self.live_locals -= 1;
     }
 
+    /// Whether another near name is worth the search: nobody reads the hundredth.
+    pub(super) fn suggests(&self) -> bool {
+        self.issues.len() < SUGGESTIONS
+    }
+
     fn nearest_name(&self, name: &str) -> Option<String> {
+        if !self.suggests() {
+            return None;
+        }
         let scoped = self.scopes.iter().map(|(name, _)| &**name).filter(|name| !name.starts_with(['@', '#']));
         super::suggest::nearest(name, self.env.names().chain(scoped)).map(str::to_owned)
     }

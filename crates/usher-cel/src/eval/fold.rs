@@ -70,6 +70,14 @@ impl<'a> Items<'a> {
         }
     }
 
+    /// The key under which `transformMap` keeps what round `at` gives.
+    fn key(self, at: usize) -> Value<'a> {
+        match self {
+            Self::List(_) => Value::Int(i64::try_from(at).unwrap_or(i64::MAX)),
+            Self::Entries(entries) => entries[at].key,
+        }
+    }
+
     /// Sets the loop's variables for round `at`, and counts the round.
     #[inline]
     fn bind(
@@ -83,7 +91,7 @@ impl<'a> Items<'a> {
             (Self::List(list), None) => evaluator.set_local(fold.variable, list[at]),
             (Self::Entries(entries), None) => evaluator.set_local(fold.variable, entries[at].key),
             (Self::List(list), Some(second)) => {
-                evaluator.set_local(fold.variable, Value::Int(i64::try_from(at).unwrap_or(i64::MAX)));
+                evaluator.set_local(fold.variable, self.key(at));
                 evaluator.set_local(second, list[at]);
             }
             (Self::Entries(entries), Some(second)) => {
@@ -137,13 +145,10 @@ fn exists_one<'a>(
     predicate: NodeId,
 ) -> EvalResult<'a> {
     let mut count = 0_u64;
-    for at in 0..items.len() {
-        items.bind(evaluator, fold, at)?;
-        if passes(evaluator, Some(predicate))? {
-            evaluator.meter.charge(COUNT)?;
-            count += 1;
-        }
-    }
+    each_wanted(evaluator, fold, items, Some(predicate), |evaluator, _| {
+        count += 1;
+        evaluator.meter.charge(COUNT)
+    })?;
     evaluator.meter.charge(COUNT_RESULT)?;
     Ok(Value::Bool(count == 1))
 }
@@ -156,14 +161,11 @@ fn list<'a>(
     body: NodeId,
 ) -> EvalResult<'a> {
     let mut list = evaluator.arena.list(if filter.is_some() { 0 } else { items.len() })?;
-    for at in 0..items.len() {
-        items.bind(evaluator, fold, at)?;
-        if passes(evaluator, filter)? {
-            let value = evaluator.eval(body)?;
-            evaluator.meter.charge(APPEND)?;
-            list.push(value)?;
-        }
-    }
+    each_wanted(evaluator, fold, items, filter, |evaluator, _| {
+        let value = evaluator.eval(body)?;
+        evaluator.meter.charge(APPEND)?;
+        list.push(value)
+    })?;
     evaluator.meter.charge(ACCUMULATOR)?;
     Ok(Value::List(list.finish()))
 }
@@ -176,18 +178,11 @@ fn map<'a>(
     body: NodeId,
 ) -> EvalResult<'a> {
     let mut entries = evaluator.arena.list(if filter.is_some() { 0 } else { items.len() })?;
-    for at in 0..items.len() {
-        items.bind(evaluator, fold, at)?;
-        if passes(evaluator, filter)? {
-            let value = evaluator.eval(body)?;
-            evaluator.meter.charge(INSERT)?;
-            let key = match items {
-                Items::List(_) => Value::Int(i64::try_from(at).unwrap_or(i64::MAX)),
-                Items::Entries(entries) => entries[at].key,
-            };
-            entries.push(Entry { key, value })?;
-        }
-    }
+    each_wanted(evaluator, fold, items, filter, |evaluator, at| {
+        let value = evaluator.eval(body)?;
+        evaluator.meter.charge(INSERT)?;
+        entries.push(Entry { key: items.key(at), value })
+    })?;
     evaluator.meter.charge(ACCUMULATOR)?;
     Ok(Value::Map(Map::new(entries.finish(), evaluator.arena)?))
 }
@@ -200,21 +195,19 @@ fn map_entries<'a>(
     body: NodeId,
 ) -> EvalResult<'a> {
     let mut entries = evaluator.arena.list::<Entry<'a>>(0)?;
-    for at in 0..items.len() {
-        items.bind(evaluator, fold, at)?;
-        if passes(evaluator, filter)? {
-            let Value::Map(made) = evaluator.eval(body)? else { return Err(EvalError::no_such_overload()) };
-            evaluator.meter.charge(INSERT - 1)?;
-            entries.extend(made.entries())?;
-        }
-    }
+    each_wanted(evaluator, fold, items, filter, |evaluator, _| {
+        let Value::Map(made) = evaluator.eval(body)? else { return Err(EvalError::no_such_overload()) };
+        evaluator.meter.charge(INSERT - 1)?;
+        entries.extend(made.entries())
+    })?;
     evaluator.meter.charge(ACCUMULATOR)?;
     let entries = entries.finish();
     let map = Map::new(entries, evaluator.arena)?;
     if map.len() < entries.len() {
-        // cel-go refuses to insert a key twice.
-        let repeated = (1..entries.len())
-            .find(|at| entries[..*at].iter().any(|entry| super::equal(&entry.key, &entries[*at].key)))
+        // cel-go refuses to insert a key twice. The map keeps first places, so the first entry out of step is the repeated one.
+        let kept = map.entries();
+        let repeated = (0..entries.len())
+            .find(|at| kept.get(*at).is_none_or(|entry| !super::equal(&entry.key, &entries[*at].key)))
             .map_or(Value::Null, |at| entries[at].key);
         return Err(EvalError::invalid(format!("insert failed: key {repeated} already exists")));
     }
@@ -243,12 +236,27 @@ fn general<'a>(
     evaluator.eval(result)
 }
 
-/// Whether a round's element is wanted. cel-go's step is `filter ? grown : @result`, of which the second costs nothing.
-fn passes(evaluator: &mut Evaluator<'_, '_, '_>, filter: Option<NodeId>) -> Result<bool, Box<EvalError>> {
-    let Some(filter) = filter else { return Ok(true) };
-    match evaluator.eval(filter)? {
-        Value::Bool(true) => Ok(true),
-        Value::Bool(false) => Ok(false),
-        _ => Err(EvalError::no_such_overload().at(evaluator.program.span(filter))),
+/// Runs `each` in the rounds for which the filter holds. cel-go's step is `filter ? grown : @result`, of which the second costs nothing.
+fn each_wanted<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    fold: &Fold,
+    items: Items<'a>,
+    filter: Option<NodeId>,
+    mut each: impl FnMut(&mut Evaluator<'_, '_, 'a>, usize) -> Result<(), Box<EvalError>>,
+) -> Result<(), Box<EvalError>> {
+    for at in 0..items.len() {
+        items.bind(evaluator, fold, at)?;
+        let wanted = match filter.map(|filter| (filter, evaluator.eval(filter))) {
+            None | Some((_, Ok(Value::Bool(true)))) => true,
+            Some((_, Ok(Value::Bool(false)))) => false,
+            Some((_, Err(error))) => return Err(error),
+            Some((filter, Ok(_))) => {
+                return Err(EvalError::no_such_overload().at(evaluator.program.span(filter)));
+            }
+        };
+        if wanted {
+            each(evaluator, at)?;
+        }
     }
+    Ok(())
 }

@@ -77,9 +77,9 @@ pub enum Ty {
     Type,
     /// A type parameter; the same name means the same type within one overload.
     Param(&'static str),
-    List(&'static Ty),
-    Map(&'static Ty, &'static Ty),
-    Optional(&'static Ty),
+    List(&'static Self),
+    Map(&'static Self, &'static Self),
+    Optional(&'static Self),
     /// A library's own type by name: `kubernetes.Quantity`.
     Opaque(&'static str),
 }

@@ -76,7 +76,8 @@ fn ten_thousand_levels_are_read_and_one_more_is_refused() {
             format!("invalid JSON at byte {}: nested more than 10000 levels deep", error.offset)
         );
     }
-    // Levels that the caller has entered count too, and so do those around managed fields.
+    // Levels around managed fields count. Those around a skipped value do not: the API server counts an object's own, not those of the
+    // review that carries it.
     let mut scanner = Scanner::new(r#"{"a":[["#);
     scanner.begin_object().unwrap();
     scanner.next_key().unwrap();
@@ -86,6 +87,9 @@ fn ten_thousand_levels_are_read_and_one_more_is_refused() {
         let text = format!(r#"{{"metadata":{{"managedFields":{inner}}}}}"#);
         assert_eq!(parse(&text, &arena, Options { skip_managed_fields: true }).is_ok(), fine);
         assert_eq!(parse(&text, &arena, Options::default()).is_ok(), fine);
+    }
+    for (levels, fine) in [(MAX_DEPTH - 1, true), (MAX_DEPTH, false)] {
+        let text = format!(r#"{{"object":{{"a":{}}}}}"#, nested("[", "", "]", levels));
         let mut scanner = Scanner::new(&text);
         scanner.begin_object().unwrap();
         scanner.next_key().unwrap();

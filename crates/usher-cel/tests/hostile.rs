@@ -1,0 +1,160 @@
+//! Expressions that want to stop the process: each is refused, or stopped by a budget, and the process lives.
+
+use std::cell::Cell;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rstest::rstest;
+use usher_cel::eval::{Activation, ErrorKind};
+use usher_cel::{Arena, Env, EvalError, EvalResult, Meter, Value};
+
+/// Kubernetes' limit of one expression (`PerCallLimit`).
+const COST_LIMIT: u64 = 1_000_000;
+
+/// What the engine gives the evaluation of one rule.
+const MEMORY_LIMIT: usize = 16 << 20;
+
+/// A stack as small as a thread of a runtime has it.
+const STACK: usize = 2 << 20;
+
+struct Nothing;
+
+impl<'a> Activation<'a> for Nothing {
+    fn variable(&self, _slot: u32, _meter: &mut Meter<'_>) -> EvalResult<'a> {
+        Ok(Value::Null)
+    }
+}
+
+fn kind(expression: &str, meter: &mut Meter<'_>) -> Result<String, ErrorKind> {
+    let program = Env::new().compile(expression).expect("it compiles");
+    let arena = Arena::with_limit(MEMORY_LIMIT);
+    program.evaluate(&Nothing, &arena, meter).map(|value| value.to_string()).map_err(|error| error.kind)
+}
+
+/// `[0..9].all(a, [0..9].all(b, …))`: 10^9 rounds.
+fn nested_loops(macro_name: &str, body: &str) -> String {
+    let list = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    (0..9).fold(body.to_owned(), |body, depth| format!("{list}.{macro_name}(v{depth}, {body})"))
+}
+
+#[rstest]
+#[case::all(&nested_loops("all", "true"))]
+#[case::exists(&nested_loops("exists", "false"))]
+#[case::map(&nested_loops("map", "1"))]
+#[case::filter(&nested_loops("all", "[1].filter(x, x > 0).size() == 1"))]
+fn nested_loops_end_at_the_cost_limit(#[case] expression: &str) {
+    assert_eq!(kind(expression, &mut Meter::new(COST_LIMIT)), Err(ErrorKind::CostLimit));
+}
+
+#[rstest]
+#[case("{} || true")]
+#[case("true && {}")]
+#[case("[1].exists(y, {}) || true")]
+#[case("false ? false : {}")]
+#[case("{} ? true : true")]
+fn a_cost_error_is_not_absorbed(#[case] around: &str) {
+    let expression = around.replace("{}", &format!("({})", nested_loops("all", "true")));
+    assert_eq!(kind(&expression, &mut Meter::new(COST_LIMIT)), Err(ErrorKind::CostLimit));
+}
+
+#[test]
+fn an_interrupt_stops_a_loop_and_is_not_absorbed() {
+    let asked = Cell::new(0);
+    let interrupt = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let expression = format!("({}) || true", nested_loops("all", "true"));
+    let mut meter = Meter::with_interrupt(u64::MAX, &interrupt);
+    assert_eq!(kind(&expression, &mut meter), Err(ErrorKind::Deadline));
+    assert_eq!(asked.get(), 4, "asked once every hundred rounds");
+}
+
+#[rstest]
+#[case::strings("['aaaaaaaa']", "s + s")]
+#[case::lists("[[1, 2, 3, 4]]", "s + s")]
+#[case::replacements("['aaaaaaaa']", "s.replace('', 'aaaa')")]
+#[case::flattened_lists("[[1, 2, 3, 4]]", "[s, s].flatten()")]
+fn doubling_ends_at_a_budget(#[case] start: &str, #[case] step: &str) {
+    let expression = format!("{start}{}.size()", format!(".map(s, {step})").repeat(33));
+    let program = Env::new().compile(&expression).expect("it compiles");
+    let arena = Arena::with_limit(MEMORY_LIMIT);
+    let error =
+        program.evaluate(&Nothing, &arena, &mut Meter::new(COST_LIMIT)).expect_err("2^33 times the start");
+    assert!(matches!(error.kind, ErrorKind::CostLimit | ErrorKind::Memory), "{error:?}");
+    assert!(arena.allocated_bytes() <= MEMORY_LIMIT, "{} bytes", arena.allocated_bytes());
+}
+
+#[rstest]
+#[case::or(&vec!["x == 1"; 6_500].join(" || "))]
+#[case::and(&vec!["x"; 16_000].join(" && "))]
+#[case::plus(&vec!["1"; 16_000].join(" + "))]
+#[case::not(&format!("{}x", "!".repeat(64_000)))]
+#[case::minus(&format!("{}1", "-".repeat(64_000)))]
+#[case::select(&format!("x{}", ".a".repeat(30_000)))]
+#[case::index(&format!("x{}", "[0]".repeat(20_000)))]
+#[case::member_calls(&format!("'a'{}", ".trim()".repeat(9_000)))]
+#[case::ternary(&format!("{}1", "x ? 1 : ".repeat(8_000)))]
+#[case::parentheses(&format!("{}1{}", "(".repeat(30_000), ")".repeat(30_000)))]
+#[case::lists(&format!("{}1{}", "[".repeat(30_000), "]".repeat(30_000)))]
+#[case::list(&format!("[{}]", vec!["1"; 30_000].join(",")))]
+#[case::strings_in_a_list(&format!("x in [{}]", vec!["'a'"; 16_000].join(",")))]
+#[case::map(&format!("{{{}}}", (0..6_000).map(|i| format!("{i}: 1")).collect::<Vec<_>>().join(",")))]
+#[case::calls(&format!("[{}]", vec!["size('a')"; 6_000].join(",")))]
+#[case::macros(&format!("[{}]", vec!["x.all(y, y)"; 5_000].join(",")))]
+#[case::unknown_names(&vec!["nope"; 9_000].join(" + "))]
+#[case::unknown_functions(&format!("[{}]", vec!["nope(1)"; 8_000].join(",")))]
+#[case::regex("'a'.matches('(a{1000}){1000}')")]
+fn texts_of_64_kib_are_compiled_or_refused_at_once_on_a_small_stack(#[case] text: &str) {
+    let text = text.to_owned();
+    std::thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || {
+            let mut env = Env::new();
+            env.declare("x");
+            // The best of three: what interrupts the thread is not the compiler's.
+            let times = (0..3).map(|_| {
+                let start = processor_time();
+                let program = env.compile(&text);
+                let taken = processor_time() - start;
+                if let Ok(program) = program {
+                    let arena = Arena::with_limit(MEMORY_LIMIT);
+                    let _ = program.evaluate(&Nothing, &arena, &mut Meter::new(COST_LIMIT));
+                }
+                taken
+            });
+            let best = times.min().unwrap_or_default();
+            let limit = Duration::from_millis(50);
+            assert!(best < limit, "{best:?} for {} bytes", text.len());
+        })
+        .expect("a thread")
+        .join()
+        .expect("neither a panic nor a stack overflow");
+}
+
+#[test]
+fn programs_that_nest_without_end_are_an_error() {
+    struct Itself<'p>(&'p usher_cel::Program, &'p Arena);
+    impl<'a> Activation<'a> for Itself<'a> {
+        fn variable(&self, _slot: u32, meter: &mut Meter<'_>) -> EvalResult<'a> {
+            self.0.evaluate(&Itself(self.0, self.1), self.1, meter)
+        }
+    }
+    let mut env = Env::new();
+    env.declare("variables.a");
+    let program = env.compile("variables.a + 1").expect("it compiles");
+    let arena = Arena::with_limit(MEMORY_LIMIT);
+    let error: Box<EvalError> = program
+        .evaluate(&Itself(&program, &arena), &arena, &mut Meter::new(COST_LIMIT))
+        .expect_err("it never ends");
+    assert!(!error.kind.is_absorbable(), "{error:?}");
+}
+
+/// Time that this thread has had a processor; the time of day where the system does not tell.
+fn processor_time() -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(
+        || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+        Duration::from_nanos,
+    )
+}

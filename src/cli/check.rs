@@ -1,0 +1,127 @@
+//! `usher check`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::Exit;
+use super::args::API_VERSION;
+use super::findings::{Finding, counts};
+use super::load::{Rules, load};
+use super::terminal::{self, count};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::engine::Protected;
+
+/// Read and compile rules and say what is wrong with them.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Exit codes: 0 no errors (there may be warnings), 1 errors, 2 could not run.")]
+pub(super) struct CheckArgs {
+    /// Files, or directories with .yaml, .yml and .json files: rules, policies, and the objects that they refer to.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// How findings are written.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_enum)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// With source lines and carets.
+    Text,
+    /// One JSON document.
+    Json,
+    /// Annotations of GitHub Actions.
+    Github,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckResult {
+    api_version: &'static str,
+    kind: &'static str,
+    summary: Summary,
+    diagnostics: Vec<Finding>,
+    /// Why the command could not run.
+    errors: Vec<Finding>,
+}
+
+#[derive(Default, Serialize)]
+struct Summary {
+    files: usize,
+    rules: usize,
+    errors: usize,
+    warnings: usize,
+}
+
+pub(super) fn run(CheckArgs { paths, output }: CheckArgs) -> anyhow::Result<Exit> {
+    let rules = match load(&paths, None, Protected::default()) {
+        Ok(rules) => rules,
+        Err(error) => {
+            if output == Output::Json {
+                terminal::json(&CheckResult::new(Summary::default(), &[], vec![Finding::of_error(&error)]))?;
+            }
+            return Err(error);
+        }
+    };
+    let Rules { diagnostics, snapshot, found, .. } = rules;
+    let (errors, warnings) = counts(&diagnostics);
+    match output {
+        Output::Text => terminal::out(&text(&diagnostics))?,
+        Output::Json => {
+            let summary = Summary { files: snapshot.files, rules: found, errors, warnings };
+            terminal::json(&CheckResult::new(summary, &diagnostics, Vec::new()))?;
+        }
+        Output::Github => terminal::out(&github(&diagnostics))?,
+    }
+    terminal::tell(format_args!(
+        "checked {}, {}: {}, {}",
+        count(snapshot.files, "file"),
+        count(found, "rule"),
+        count(errors, "error"),
+        count(warnings, "warning")
+    ));
+    Ok(if errors > 0 { Exit::Findings } else { Exit::Clean })
+}
+
+impl CheckResult {
+    fn new(summary: Summary, diagnostics: &[Diagnostic], errors: Vec<Finding>) -> Self {
+        let diagnostics = Finding::all(diagnostics);
+        Self { api_version: API_VERSION, kind: "CheckResult", summary, diagnostics, errors }
+    }
+}
+
+fn text(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(|finding| format!("{}\n\n", terminal::rendered(finding))).collect()
+}
+
+/// <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>
+fn github(diagnostics: &[Diagnostic]) -> String {
+    let mut lines = String::new();
+    for finding in diagnostics {
+        let command = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut message = match &*finding.field {
+            "" => finding.message.clone(),
+            field => format!("{field}: {}", finding.message),
+        };
+        if let Some(help) = &finding.help {
+            let _ = write!(message, "\nhelp: {help}");
+        }
+        let mut place = String::new();
+        if let Some(at) = &finding.place {
+            let file = escaped(&at.file).replace(':', "%3A").replace(',', "%2C");
+            let _ = write!(place, "file={file},line={},col={},", at.line, at.column);
+        }
+        let _ = writeln!(lines, "::{command} {place}title={}::{}", finding.code, escaped(&message));
+    }
+    lines
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
