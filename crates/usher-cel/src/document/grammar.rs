@@ -22,6 +22,8 @@ pub(super) trait Sink<'b> {
 pub(super) enum Member {
     Read,
     Skip,
+    /// As [`Self::Skip`], of a text that is known to be JSON.
+    Jump,
 }
 
 /// Reads one value, `outside` levels deep in others. After an error the position is not moved.
@@ -140,9 +142,12 @@ fn member<'b>(
         return Err(lexer.unexpected("`:` after the key"));
     }
     lexer.advance();
-    if member == Member::Skip {
+    match member {
+        Member::Read => {}
         // Not a recursion on the input: skipping skips nothing inside.
-        skip(lexer, nesting.depth())?;
+        Member::Skip => skip(lexer, nesting.depth())?,
+        Member::Jump if matches!(lexer.peek(), b'{' | b'[') => lexer.jump(),
+        Member::Jump => skip(lexer, nesting.depth())?,
     }
     Ok(member)
 }

@@ -1,6 +1,7 @@
 //! Tokens of JSON: the part of the grammar that has no nesting.
 
 use super::error::{JsonError, JsonErrorKind};
+use super::jump::behind_brackets;
 use super::specials::Specials;
 
 /// A position in a text. Each method reads one token at the position, checks it in full and moves behind it.
@@ -62,6 +63,12 @@ impl<'b> Lexer<'b> {
     #[inline(always)]
     pub(super) fn advance(&mut self) {
         self.at += 1;
+    }
+
+    /// Moves behind the list or object at the position without a check, to the end if it has none.
+    pub(super) fn jump(&mut self) {
+        let bytes = self.text.as_bytes();
+        self.at = behind_brackets(bytes, self.at).unwrap_or(bytes.len());
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@
 
 mod error;
 mod grammar;
+mod jump;
 mod lex;
 mod parse;
 mod scan;
