@@ -23,6 +23,9 @@ pub(super) struct Documents<'r> {
     namespace_object: OnceCell<EvalResult<'r>>,
 }
 
+/// The webhook's reader looks at every byte of a review before anything is decided.
+const CHECKED: Options = Options { skip_managed_fields: false, is_checked: true };
+
 type Result<T> = std::result::Result<T, Box<EvalError>>;
 
 impl<'r> Documents<'r> {
@@ -50,9 +53,7 @@ impl<'r> Documents<'r> {
         if !self.skips().skip_managed_fields {
             return self.object();
         }
-        self.whole_object
-            .get_or_init(|| self.parse("object", self.request.object, Options { skip_managed_fields: false }))
-            .clone()
+        self.whole_object.get_or_init(|| self.parse("object", self.request.object, CHECKED)).clone()
     }
 
     pub(super) fn old_object(&self) -> EvalResult<'r> {
@@ -90,7 +91,7 @@ impl<'r> Documents<'r> {
     }
 
     fn skips(&self) -> Options {
-        Options { skip_managed_fields: !self.rules.reads_managed_fields() }
+        Options { skip_managed_fields: !self.rules.reads_managed_fields(), ..CHECKED }
     }
 
     fn build_request(&self) -> EvalResult<'r> {

@@ -22,6 +22,8 @@ pub(super) trait Sink<'b> {
 pub(super) enum Member {
     Read,
     Skip,
+    /// As [`Self::Skip`], of a text that is known to be JSON.
+    Jump,
 }
 
 /// Reads one value, `outside` levels deep in others. After an error the position is not moved.
@@ -46,27 +48,30 @@ fn values<'b>(lexer: &mut Lexer<'b>, outside: usize, sink: &mut impl Sink<'b>) -
         match byte {
             b'"' => sink.string(lexer.string()?, at)?,
             b'{' => {
-                nesting.push(true, lexer)?;
+                nesting.check_room(lexer)?;
                 lexer.advance();
                 sink.begin_object()?;
+                // Nothing is noted of an empty one: half of the objects of `managedFields` are.
                 if lexer.peek() == b'}' {
                     lexer.advance();
                     sink.end_object(at)?;
-                    nesting.pop();
-                } else if member(lexer, &nesting, sink, "a string as key, or `}`")? == Member::Read {
-                    continue;
+                } else {
+                    nesting.push(true);
+                    if member(lexer, &nesting, sink, "a string as key, or `}`")? == Member::Read {
+                        continue;
+                    }
                 }
             }
             b'[' => {
-                nesting.push(false, lexer)?;
+                nesting.check_room(lexer)?;
                 lexer.advance();
                 sink.begin_list()?;
                 if lexer.peek() != b']' {
+                    nesting.push(false);
                     continue;
                 }
                 lexer.advance();
                 sink.end_list(at)?;
-                nesting.pop();
             }
             b'-' | b'0'..=b'9' => sink.number(lexer.number()?, at)?,
             b't' => {
@@ -100,18 +105,15 @@ fn close<'b>(
     while nesting.inside() {
         let byte = lexer.peek();
         let at = lexer.offset();
-        match (nesting.in_object(), byte) {
-            (true, b',') => {
-                lexer.advance();
-                if member(lexer, nesting, sink, "a string as key")? == Member::Read {
-                    return Ok(false);
-                }
-                continue;
-            }
-            (false, b',') => {
-                lexer.advance();
+        let in_object = nesting.in_object();
+        if byte == b',' {
+            lexer.advance();
+            if !in_object || member(lexer, nesting, sink, "a string as key")? == Member::Read {
                 return Ok(false);
             }
+            continue;
+        }
+        match (in_object, byte) {
             (true, b'}') => sink.end_object(at)?,
             (false, b']') => sink.end_list(at)?,
             (true, _) => return Err(lexer.unexpected("`,` or `}`")),
@@ -140,9 +142,12 @@ fn member<'b>(
         return Err(lexer.unexpected("`:` after the key"));
     }
     lexer.advance();
-    if member == Member::Skip {
+    match member {
+        Member::Read => {}
         // Not a recursion on the input: skipping skips nothing inside.
-        skip(lexer, nesting.depth)?;
+        Member::Skip => skip(lexer, nesting.depth())?,
+        Member::Jump if matches!(lexer.peek(), b'{' | b'[') => lexer.jump(),
+        Member::Jump => skip(lexer, nesting.depth())?,
     }
     Ok(member)
 }
@@ -186,49 +191,57 @@ impl<'b> Sink<'b> for Ignore {
 
 /// Which of the values around the position are objects: a bit each.
 struct Nesting {
-    depth: usize,
-    outside: usize,
-    /// The innermost 1 to 64 levels, the innermost lowest.
+    /// How many more levels may be opened.
+    room: usize,
+    /// The innermost levels, the innermost lowest, above them a 1 that marks their end.
     bits: u64,
-    /// Full words of the levels around those.
+    /// Full words of the levels around those, marks included.
     spilled: Vec<u64>,
 }
 
+/// No level.
+const MARK: u64 = 1;
+
 impl Nesting {
     fn new(outside: usize) -> Self {
-        Self { depth: outside, outside, bits: 0, spilled: Vec::new() }
+        Self { room: MAX_DEPTH.saturating_sub(outside), bits: MARK, spilled: Vec::new() }
     }
 
-    #[inline]
-    fn push(&mut self, object: bool, lexer: &Lexer<'_>) -> Result<(), JsonError> {
-        if self.depth >= MAX_DEPTH {
-            return Err(lexer.too_deep());
-        }
-        let inside = self.depth - self.outside;
-        if inside > 0 && inside.is_multiple_of(64) {
+    /// Levels around the position, those around the whole value included.
+    fn depth(&self) -> usize {
+        MAX_DEPTH - self.room
+    }
+
+    #[inline(always)]
+    fn check_room(&self, lexer: &Lexer<'_>) -> Result<(), JsonError> {
+        if self.room == 0 { Err(lexer.too_deep()) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, object: bool) {
+        if self.bits.leading_zeros() == 0 {
             self.spilled.push(self.bits);
+            self.bits = MARK;
         }
         self.bits = self.bits << 1 | u64::from(object);
-        self.depth += 1;
-        Ok(())
+        self.room = self.room.saturating_sub(1);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self) {
         self.bits >>= 1;
-        self.depth -= 1;
-        let inside = self.depth - self.outside;
-        if inside > 0 && inside.is_multiple_of(64) {
-            self.bits = self.spilled.pop().unwrap_or_default();
+        self.room += 1;
+        if self.bits == MARK {
+            self.bits = self.spilled.pop().unwrap_or(MARK);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn inside(&self) -> bool {
-        self.depth > self.outside
+        self.bits != MARK
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_object(&self) -> bool {
         self.bits & 1 == 1
     }

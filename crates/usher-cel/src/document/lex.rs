@@ -1,6 +1,8 @@
 //! Tokens of JSON: the part of the grammar that has no nesting.
 
 use super::error::{JsonError, JsonErrorKind};
+use super::jump::behind_brackets;
+use super::specials::Specials;
 
 /// A position in a text. Each method reads one token at the position, checks it in full and moves behind it.
 ///
@@ -10,6 +12,7 @@ use super::error::{JsonError, JsonErrorKind};
 pub(super) struct Lexer<'b> {
     text: &'b str,
     at: usize,
+    specials: Specials,
 }
 
 /// A string as it stands in the text, without its quotes.
@@ -29,7 +32,7 @@ pub(super) struct RawNumber<'b> {
 
 impl<'b> Lexer<'b> {
     pub(super) fn new(text: &'b str) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, specials: Specials::new(text.as_bytes()) }
     }
 
     pub(super) fn offset(&self) -> usize {
@@ -46,11 +49,12 @@ impl<'b> Lexer<'b> {
     #[inline(always)]
     pub(super) fn peek(&mut self) -> u8 {
         let bytes = self.text.as_bytes();
-        loop {
-            match bytes.get(self.at) {
-                Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
-                Some(byte) => return *byte,
-                None => return 0,
+        match bytes.get(self.at) {
+            // What Kubernetes sends has no white space between tokens: one comparison.
+            Some(byte) if *byte > b' ' => *byte,
+            _ => {
+                self.at = behind_white_space(bytes, self.at);
+                bytes.get(self.at).copied().unwrap_or(0)
             }
         }
     }
@@ -59,6 +63,12 @@ impl<'b> Lexer<'b> {
     #[inline(always)]
     pub(super) fn advance(&mut self) {
         self.at += 1;
+    }
+
+    /// Moves behind the list or object at the position without a check, to the end if it has none.
+    pub(super) fn jump(&mut self) {
+        let bytes = self.text.as_bytes();
+        self.at = behind_brackets(bytes, self.at).unwrap_or(bytes.len());
     }
 
     #[inline(always)]
@@ -95,7 +105,7 @@ impl<'b> Lexer<'b> {
         let mut at = start;
         let mut escaped = false;
         loop {
-            at = plain_run(bytes, at);
+            at = self.specials.first_from(bytes, at);
             match bytes.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -167,6 +177,13 @@ impl<'b> Lexer<'b> {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn behind_white_space(bytes: &[u8], at: usize) -> usize {
+    let is_space = |byte: &&u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
+    at + bytes.get(at..).unwrap_or_default().iter().take_while(is_space).count()
+}
+
 /// The offset behind the escape whose backslash is before `at`.
 fn escape(text: &str, at: usize) -> Result<usize, JsonError> {
     let bytes = text.as_bytes();
@@ -182,35 +199,4 @@ fn escape(text: &str, at: usize) -> Result<usize, JsonError> {
         }
         _ => Err(JsonError::unexpected(text, at, "one of `\"\\/bfnrtu` after a backslash")),
     }
-}
-
-/// The offset of the first byte from `at` on that is a quote, a backslash or a control character, or the end.
-///
-/// Eight bytes a step: strings are most of a review. (Sixteen were measured to be slower: most strings are short.)
-#[inline(always)]
-pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let special = special_bytes(u64::from_le_bytes(*chunk));
-        if special != 0 {
-            return at + (special.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while bytes.get(at).is_some_and(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
-        at += 1;
-    }
-    at
-}
-
-/// The high bit of each byte that is a quote, a backslash or a control character; of bytes behind such a one it may be set too.
-#[inline(always)]
-fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The subtraction sets the high bit of bytes below 0x20, and of those that the `^` made zero. Its borrow reaches only bytes
-    // behind a true hit.
-    let control = word.wrapping_sub(ONES * 0x20);
-    let quote = (word ^ (ONES * 0x22)).wrapping_sub(ONES);
-    let backslash = (word ^ (ONES * 0x5c)).wrapping_sub(ONES);
-    (control | quote | backslash) & !word & HIGH
 }

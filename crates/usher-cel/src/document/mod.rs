@@ -10,9 +10,11 @@
 
 mod error;
 mod grammar;
+mod jump;
 mod lex;
 mod parse;
 mod scan;
+mod specials;
 mod unescape;
 mod write;
 

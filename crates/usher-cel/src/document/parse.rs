@@ -12,6 +12,9 @@ pub struct Options {
     /// Leave out `metadata.managedFields` of the object. They are half of a real review, and only an expression that names
     /// them can tell. They are still checked, except for the range of numbers.
     pub skip_managed_fields: bool,
+    /// The text was checked before, as [`super::Scanner::skip`] does: what is left out is not checked again. Of a text that is not JSON after
+    /// all, either an error or some value is made.
+    pub is_checked: bool,
 }
 
 /// Parses a JSON text into a value that borrows its strings from the text, or from the arena where they have escapes.
@@ -159,7 +162,7 @@ impl<'a> Sink<'a> for Builder<'a> {
     fn key(&mut self, key: RawString<'a>, at: usize) -> Result<Member, JsonError> {
         let name = self.resolve(key, at)?;
         if self.options.skip_managed_fields && name == "managedFields" && self.in_metadata() {
-            return Ok(Member::Skip);
+            return Ok(if self.options.is_checked { Member::Jump } else { Member::Skip });
         }
         if self.entries.len() == self.entries.capacity() {
             self.check_room(at)?;

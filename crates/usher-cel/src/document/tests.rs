@@ -11,6 +11,8 @@ use serde_json::Value as Json;
 use super::*;
 use crate::eval::{Arena, Value};
 
+const SKIPPING: Options = Options { skip_managed_fields: true, is_checked: false };
+
 /// The reference's view of a value.
 fn to_json(value: &Value<'_>) -> Json {
     match value {

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::MAX_DEPTH;
-use super::lex::plain_run;
+use super::specials::Specials;
 use crate::eval::{Entry, Value};
 
 /// How [`write`] writes.
@@ -201,9 +201,14 @@ impl Writer<'_> {
     fn string(&mut self, text: &str) {
         self.out.push(b'"');
         let bytes = text.as_bytes();
+        let mut specials = Specials::new(bytes);
         let mut start = 0;
         loop {
-            let at = self.plain_run(bytes, start);
+            let at = if self.options.escape_html {
+                html_run(bytes, start)
+            } else {
+                specials.first_from(bytes, start)
+            };
             self.out.extend_from_slice(&bytes[start..at]);
             let Some(byte) = bytes.get(at) else { break };
             start = at + 1;
@@ -224,20 +229,6 @@ impl Writer<'_> {
             }
         }
         self.out.push(b'"');
-    }
-
-    /// The offset of the next byte that must be escaped.
-    fn plain_run(&self, bytes: &[u8], start: usize) -> usize {
-        if !self.options.escape_html {
-            return plain_run(bytes, start);
-        }
-        // Not from the end of the other kind of run: text of nothing but `<` would then be read once for each of them.
-        let special = bytes[start..].iter().enumerate().position(|(at, byte)| match byte {
-            ..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' => true,
-            0xe2 => matches!(bytes[start + at + 1..], [0x80, 0xa8 | 0xa9, ..]),
-            _ => false,
-        });
-        special.map_or(bytes.len(), |at| start + at)
     }
 
     fn raw(&mut self, text: &str) {
@@ -288,3 +279,14 @@ impl fmt::Display for WriteError {
 }
 
 impl std::error::Error for WriteError {}
+
+/// The offset of the next byte that must be escaped where `<`, `>` and `&` must be, too.
+fn html_run(bytes: &[u8], start: usize) -> usize {
+    // Not from the end of the other kind of run: text of nothing but `<` would then be read once for each of them.
+    let special = bytes[start..].iter().enumerate().position(|(at, byte)| match byte {
+        ..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' => true,
+        0xe2 => matches!(bytes[start + at + 1..], [0x80, 0xa8 | 0xa9, ..]),
+        _ => false,
+    });
+    special.map_or(bytes.len(), |at| start + at)
+}

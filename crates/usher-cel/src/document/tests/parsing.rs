@@ -102,22 +102,26 @@ fn the_last_of_repeated_keys_counts() {
 fn managed_fields_are_left_out_only_where_they_are_and_only_on_request() {
     let text = r#"{"managedFields":1,"metadata":{"name":"a","managedFields":[{"f:a":{}}],"x":{"managedFields":2}},"spec":{"metadata":{"managedFields":3}}}"#;
     let arena = Arena::default();
-    let without = parse(text, &arena, Options { skip_managed_fields: true }).unwrap();
-    assert_eq!(
-        written(&without),
-        r#"{"managedFields":1,"metadata":{"name":"a","x":{"managedFields":2}},"spec":{"metadata":{"managedFields":3}}}"#
-    );
+    let jumping = Options { is_checked: true, ..SKIPPING };
+    for options in [SKIPPING, jumping] {
+        assert_eq!(
+            written(&parse(text, &arena, options).unwrap()),
+            r#"{"managedFields":1,"metadata":{"name":"a","x":{"managedFields":2}},"spec":{"metadata":{"managedFields":3}}}"#
+        );
+    }
     assert_eq!(written(&parse(text, &arena, Options::default()).unwrap()), text);
     for text in [
         r#"{"metadata":{"managedFields":[1]}}"#,
-        r#"{"metadata":{"\u006danagedFields":[{}],"managedFields":{}}}"#,
+        r#"{"metadata":{"\u006danagedFields":[{}],"managedFields": {}}}"#,
+        r#"{"metadata":{"managedFields":null}}"#,
     ] {
-        let value = parse(text, &arena, Options { skip_managed_fields: true }).unwrap();
-        assert_eq!(written(&value), r#"{"metadata":{}}"#);
+        for options in [SKIPPING, jumping] {
+            let value = parse(text, &arena, options).unwrap();
+            assert_eq!(written(&value), r#"{"metadata":{}}"#);
+        }
     }
-    let error =
-        parse(r#"{"metadata":{"managedFields":[1,]}}"#, &arena, Options { skip_managed_fields: true })
-            .unwrap_err();
+    assert!(parse(r#"{"metadata":{"managedFields":[1"#, &arena, jumping).is_err());
+    let error = parse(r#"{"metadata":{"managedFields":[1,]}}"#, &arena, SKIPPING).unwrap_err();
     assert_eq!(error.to_string(), "invalid JSON at byte 32: found ']', expected a value");
 }
 

@@ -1,0 +1,155 @@
+//! Moving over a value that is known to be JSON.
+
+use wide::u8x16;
+
+/// The offset behind the list or object that begins at `at`, found by counting brackets outside of strings and nothing else; `None` when
+/// it does not end.
+///
+/// Checks nothing, and so takes a fifth of the time of a check: 64 bytes a step, with no branch that depends on where tokens begin.
+pub(super) fn behind_brackets(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut strings = Strings::default();
+    let mut depth = 0;
+    let mut base = at;
+    while let Some(rest) = bytes.get(base..).filter(|rest| !rest.is_empty()) {
+        let marks = Marks::of(rest);
+        let outside = !strings.inside(&marks);
+        let (opens, closes) = (marks.opens & outside, marks.closes & outside);
+        // Unless this block may be the last one, only the sums matter.
+        if closes.count_ones() < depth {
+            depth = depth + opens.count_ones() - closes.count_ones();
+        } else {
+            let mut brackets = opens | closes;
+            while brackets != 0 {
+                let place = brackets.trailing_zeros();
+                brackets &= brackets - 1;
+                if opens >> place & 1 == 1 {
+                    depth += 1;
+                } else if depth <= 1 {
+                    return Some(base + place as usize + 1);
+                } else {
+                    depth -= 1;
+                }
+            }
+        }
+        base += BLOCK;
+    }
+    None
+}
+
+const BLOCK: usize = u64::BITS as usize;
+
+/// Which bytes of a block are what, a bit each.
+#[derive(Default)]
+struct Marks {
+    quotes: u64,
+    backslashes: u64,
+    opens: u64,
+    closes: u64,
+}
+
+impl Marks {
+    fn of(rest: &[u8]) -> Self {
+        match rest.first_chunk::<BLOCK>() {
+            Some(block) => Self::of_block(block),
+            None => {
+                let mut block = [0; BLOCK];
+                block[..rest.len()].copy_from_slice(rest);
+                Self::of_block(&block)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn of_block(block: &[u8; BLOCK]) -> Self {
+        let (quarters, _) = block.as_chunks::<16>();
+        quarters.iter().rev().fold(Self::default(), |marks, quarter| {
+            let quarter = u8x16::new(*quarter);
+            let with = |bits: u64, mask: u8x16| bits << 16 | u64::from(mask.to_bitmask());
+            let is = |byte| quarter.simd_eq(u8x16::new([byte; 16]));
+            // Square brackets differ from curly ones by this bit; no other byte becomes one of them.
+            let curled = quarter | u8x16::new([b'{' ^ b'['; 16]);
+            Self {
+                quotes: with(marks.quotes, is(b'"')),
+                backslashes: with(marks.backslashes, is(b'\\')),
+                opens: with(marks.opens, curled.simd_eq(u8x16::new([b'{'; 16]))),
+                closes: with(marks.closes, curled.simd_eq(u8x16::new([b'}'; 16]))),
+            }
+        })
+    }
+}
+
+/// What a block's start depends on.
+#[derive(Default)]
+struct Strings {
+    /// All ones if the block begins inside a string.
+    open: u64,
+    /// 1 if the block's first byte is escaped.
+    escaped: u64,
+}
+
+impl Strings {
+    /// The bytes of the block that are inside of strings.
+    #[inline(always)]
+    fn inside(&mut self, marks: &Marks) -> u64 {
+        let mut escaped = self.escaped;
+        let mut backslashes = marks.backslashes & !escaped;
+        self.escaped = 0;
+        while backslashes != 0 {
+            let backslash = backslashes & backslashes.wrapping_neg();
+            escaped |= backslash << 1;
+            self.escaped = backslash >> (BLOCK - 1);
+            backslashes &= !(backslash | backslash << 1);
+        }
+        // Each bit becomes the parity of the quotes up to it.
+        let mut inside = marks.quotes & !escaped;
+        for distance in [1, 2, 4, 8, 16, 32] {
+            inside ^= inside << distance;
+        }
+        inside ^= self.open;
+        self.open = 0_u64.wrapping_sub(inside >> (BLOCK - 1));
+        inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Scanner;
+    use super::*;
+
+    /// JSON with many of the characters that matter.
+    fn json() -> impl Strategy<Value = String> {
+        let text = r#"([a\[\]{}:, é]|\\\\|\\"|\\u005c){0,70}"#;
+        let leaf = prop_oneof![text.prop_map(|text| format!("\"{text}\"")), Just("1.5e3".to_owned())];
+        let tree = leaf.prop_recursive(6, 60, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
+                prop::collection::vec((text, inner), 0..6).prop_map(|members| {
+                    let members = members.iter().map(|(key, value)| format!("\"{key}\":{value}"));
+                    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+                }),
+            ]
+        });
+        tree.prop_map(|value| format!("[{value}]"))
+    }
+
+    proptest! {
+        #[test]
+        fn a_jump_ends_where_a_check_ends(value in json(), before in " {0,70}", behind in r#"[\]}" \\]{0,70}"#) {
+            let text = format!("{before}{value}{behind}");
+            let checked = Scanner::new(&text).skip().unwrap();
+            prop_assert_eq!(checked, &value);
+            prop_assert_eq!(behind_brackets(text.as_bytes(), before.len()), Some(before.len() + value.len()));
+            for end in before.len()..before.len() + value.len() {
+                prop_assert_eq!(behind_brackets(&text.as_bytes()[..end], before.len()), None);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(prop::sample::select(br#"{}[]"\a"#.to_vec()), 0..300)) {
+            let end = behind_brackets(&bytes, 0);
+            prop_assert!(end.is_none_or(|end| end <= bytes.len()));
+        }
+    }
+}
