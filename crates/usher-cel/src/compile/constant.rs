@@ -1,6 +1,8 @@
 //! Constants of a program: values that own what they hold, so that a program needs no arena.
 
-use crate::eval::{Arena, Entry, EvalError, EvalResult, Map, Value, equal};
+use std::cmp::Ordering;
+
+use crate::eval::{Arena, Entry, EvalResult, Map, Value, key_order};
 
 /// A folded constant.
 #[derive(Clone, Debug)]
@@ -26,16 +28,6 @@ impl Constant {
     /// When the arena is full.
     pub(crate) fn value<'a>(&'a self, arena: &'a Arena) -> EvalResult<'a> {
         Ok(match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(*value),
-            Self::Int(value) => Value::Int(*value),
-            Self::Uint(value) => Value::Uint(*value),
-            Self::Double(value) => Value::Double(*value),
-            Self::String(value) => Value::String(value),
-            Self::Bytes(value) => Value::Bytes(value),
-            Self::Timestamp(value) => Value::Timestamp(*value),
-            Self::Duration(value) => Value::Duration(*value),
-            Self::Type(name) => Value::Type(name),
             Self::List(items) => {
                 let mut list = arena.list(items.len())?;
                 for item in items {
@@ -50,6 +42,24 @@ impl Constant {
                 }
                 Value::Map(Map::new(list.finish(), arena)?)
             }
+            _ => self.scalar().unwrap_or(Value::Null),
+        })
+    }
+
+    /// The value of anything but a list or a map.
+    fn scalar(&self) -> Option<Value<'_>> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::Uint(value) => Value::Uint(*value),
+            Self::Double(value) => Value::Double(*value),
+            Self::String(value) => Value::String(value),
+            Self::Bytes(value) => Value::Bytes(value),
+            Self::Timestamp(value) => Value::Timestamp(*value),
+            Self::Duration(value) => Value::Duration(*value),
+            Self::Type(name) => Value::Type(name),
+            Self::List(_) | Self::Map(_) => return None,
         })
     }
 
@@ -100,46 +110,38 @@ impl Constant {
     }
 }
 
-/// A constant list that `in` looks into, without laying it out for every evaluation.
+/// A constant list of numbers, strings and bools that `in` looks into. It costs nothing in Kubernetes however long it is, so it must not take
+/// long either.
 #[derive(Debug)]
-pub(crate) enum ConstantSet {
-    /// All strings, sorted.
-    Strings(Box<[Box<str>]>),
-    /// Anything else, by equality.
-    Any(Box<[Constant]>),
+pub(crate) struct ConstantSet {
+    /// By [`key_order`], in which numbers of different types that are equal are equal.
+    sorted: Box<[Constant]>,
 }
 
 impl ConstantSet {
-    pub(crate) fn new(items: Box<[Constant]>) -> Self {
-        let strings: Option<Vec<Box<str>>> = items.iter().map(|item| item.as_str().map(Into::into)).collect();
-        match strings {
-            Some(mut strings) => {
-                strings.sort_unstable();
-                strings.dedup();
-                Self::Strings(strings.into_boxed_slice())
-            }
-            None => Self::Any(items),
+    /// `None` when an item is of another type, or NaN, which equals nothing.
+    pub(crate) fn new(items: &[Constant]) -> Option<Self> {
+        let mut sorted: Box<[Constant]> = items.into();
+        if !sorted.iter().all(|item| item.scalar().is_some_and(|value| is_ordered(&value))) {
+            return None;
         }
+        sorted.sort_unstable_by(|a, b| match (a.scalar(), b.scalar()) {
+            (Some(a), Some(b)) => key_order(&a, &b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        });
+        Some(Self { sorted })
     }
 
-    pub(crate) fn contains<'a>(
-        &'a self,
-        value: &Value<'a>,
-        arena: &'a Arena,
-    ) -> Result<bool, Box<EvalError>> {
-        match self {
-            Self::Strings(strings) => Ok(match value {
-                Value::String(text) => strings.binary_search_by(|known| known.as_ref().cmp(text)).is_ok(),
-                _ => false,
-            }),
-            Self::Any(items) => {
-                for item in items {
-                    if equal(&item.value(arena)?, value) {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-        }
+    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
+        let is_found =
+            |known: &Constant| known.scalar().map_or(Ordering::Less, |known| key_order(&known, value));
+        is_ordered(value) && self.sorted.binary_search_by(is_found).is_ok()
+    }
+}
+
+fn is_ordered(value: &Value<'_>) -> bool {
+    match value {
+        Value::Double(double) => !double.is_nan(),
+        _ => matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::String(_)),
     }
 }

@@ -69,20 +69,13 @@ impl Lower<'_> {
             Node::Constant(Constant::List(items)) if items.is_empty() && resolved => {
                 Node::Constant(Constant::Bool(false))
             }
-            Node::Constant(Constant::List(items))
-                if (resolved || self.checked.is_none()) && items.iter().all(is_set_member) =>
-            {
-                Node::InConstant { item, set: Box::new(ConstantSet::new(items.clone())) }
+            Node::Constant(Constant::List(items)) if resolved || self.checked.is_none() => {
+                match ConstantSet::new(items) {
+                    Some(set) => Node::InConstant { item, set: Box::new(set) },
+                    None => Node::In { item, container, resolved },
+                }
             }
             _ => Node::In { item, container, resolved },
         }
     }
-}
-
-/// What cel-go makes a set of (`interpreter/decorators.go`).
-fn is_set_member(constant: &Constant) -> bool {
-    matches!(
-        constant,
-        Constant::Int(_) | Constant::Uint(_) | Constant::Double(_) | Constant::String(_) | Constant::Bool(_)
-    )
 }

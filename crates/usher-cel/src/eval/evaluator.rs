@@ -124,7 +124,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             Node::In { item, container, resolved } => self.membership(*item, *container, *resolved),
             Node::InConstant { item, set } => {
                 let item = self.eval(*item)?;
-                Ok(Value::Bool(set.contains(&item, self.arena)?))
+                Ok(Value::Bool(set.contains(&item)))
             }
             Node::Arithmetic { operator, left, right, flat_cost } => {
                 self.arithmetic(*operator, *left, *right, *flat_cost)

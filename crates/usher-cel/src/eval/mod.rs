@@ -27,6 +27,7 @@ pub use meter::Meter;
 pub use size::{actual_size, traversal_cost};
 pub use timestamp::Timestamp;
 pub use trace::{Trace, TraceEntry};
+pub(crate) use value::key_order;
 pub use value::{Entry, Map, Object, Opaque, Value, type_name};
 
 use crate::library::authorizer::Authorize;
