@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-/// Many small and short-lived allocations on several threads are what admission consists of.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // An error only says that there is a provider already, and nothing has run before this line.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
