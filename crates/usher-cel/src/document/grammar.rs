@@ -1,8 +1,8 @@
 //! The grammar of nested JSON as a flat loop, shared by the parser and by skipping.
 
-use super::MAX_DEPTH;
 use super::error::JsonError;
 use super::lex::{Lexer, RawNumber, RawString};
+use super::nesting::Nesting;
 
 /// Receives the tokens of one value in order. `at` is the byte offset of the token's start.
 pub(super) trait Sink<'b> {
@@ -48,7 +48,9 @@ fn values<'b>(lexer: &mut Lexer<'b>, outside: usize, sink: &mut impl Sink<'b>) -
         match byte {
             b'"' => sink.string(lexer.string()?, at)?,
             b'{' => {
-                nesting.check_room(lexer)?;
+                if nesting.is_full() {
+                    return Err(lexer.too_deep());
+                }
                 lexer.advance();
                 sink.begin_object()?;
                 // Nothing is noted of an empty one: half of the objects of `managedFields` are.
@@ -63,7 +65,9 @@ fn values<'b>(lexer: &mut Lexer<'b>, outside: usize, sink: &mut impl Sink<'b>) -
                 }
             }
             b'[' => {
-                nesting.check_room(lexer)?;
+                if nesting.is_full() {
+                    return Err(lexer.too_deep());
+                }
                 lexer.advance();
                 sink.begin_list()?;
                 if lexer.peek() != b']' {
@@ -154,10 +158,13 @@ fn member<'b>(
 
 /// Moves over one value, `outside` levels deep in others, and checks it in full.
 pub(super) fn skip(lexer: &mut Lexer<'_>, outside: usize) -> Result<(), JsonError> {
+    if matches!(lexer.peek(), b'{' | b'[') && lexer.sweep(outside) {
+        return Ok(());
+    }
     read(lexer, outside, &mut Ignore)
 }
 
-struct Ignore;
+pub(super) struct Ignore;
 
 impl<'b> Sink<'b> for Ignore {
     fn null(&mut self, _: usize) -> Result<(), JsonError> {
@@ -186,63 +193,5 @@ impl<'b> Sink<'b> for Ignore {
     }
     fn end_object(&mut self, _: usize) -> Result<(), JsonError> {
         Ok(())
-    }
-}
-
-/// Which of the values around the position are objects: a bit each.
-struct Nesting {
-    /// How many more levels may be opened.
-    room: usize,
-    /// The innermost levels, the innermost lowest, above them a 1 that marks their end.
-    bits: u64,
-    /// Full words of the levels around those, marks included.
-    spilled: Vec<u64>,
-}
-
-/// No level.
-const MARK: u64 = 1;
-
-impl Nesting {
-    fn new(outside: usize) -> Self {
-        Self { room: MAX_DEPTH.saturating_sub(outside), bits: MARK, spilled: Vec::new() }
-    }
-
-    /// Levels around the position, those around the whole value included.
-    fn depth(&self) -> usize {
-        MAX_DEPTH - self.room
-    }
-
-    #[inline(always)]
-    fn check_room(&self, lexer: &Lexer<'_>) -> Result<(), JsonError> {
-        if self.room == 0 { Err(lexer.too_deep()) } else { Ok(()) }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, object: bool) {
-        if self.bits.leading_zeros() == 0 {
-            self.spilled.push(self.bits);
-            self.bits = MARK;
-        }
-        self.bits = self.bits << 1 | u64::from(object);
-        self.room = self.room.saturating_sub(1);
-    }
-
-    #[inline(always)]
-    fn pop(&mut self) {
-        self.bits >>= 1;
-        self.room += 1;
-        if self.bits == MARK {
-            self.bits = self.spilled.pop().unwrap_or(MARK);
-        }
-    }
-
-    #[inline(always)]
-    fn inside(&self) -> bool {
-        self.bits != MARK
-    }
-
-    #[inline(always)]
-    fn in_object(&self) -> bool {
-        self.bits & 1 == 1
     }
 }

@@ -1,6 +1,6 @@
 //! Moving over a value that is known to be JSON.
 
-use wide::u8x16;
+use super::blocks::{BLOCK, Marks, Strings};
 
 /// The offset behind the list or object that begins at `at`, found by counting brackets outside of strings and nothing else; `None` when
 /// it does not end.
@@ -12,7 +12,7 @@ pub(super) fn behind_brackets(bytes: &[u8], at: usize) -> Option<usize> {
     let mut base = at;
     while let Some(rest) = bytes.get(base..).filter(|rest| !rest.is_empty()) {
         let marks = Marks::of(rest);
-        let outside = !strings.inside(&marks);
+        let outside = !strings.of(&marks).inside;
         let (opens, closes) = (marks.opens & outside, marks.closes & outside);
         // Unless this block may be the last one, only the sums matter.
         if closes.count_ones() < depth {
@@ -34,81 +34,6 @@ pub(super) fn behind_brackets(bytes: &[u8], at: usize) -> Option<usize> {
         base += BLOCK;
     }
     None
-}
-
-const BLOCK: usize = u64::BITS as usize;
-
-/// Which bytes of a block are what, a bit each.
-#[derive(Default)]
-struct Marks {
-    quotes: u64,
-    backslashes: u64,
-    opens: u64,
-    closes: u64,
-}
-
-impl Marks {
-    fn of(rest: &[u8]) -> Self {
-        match rest.first_chunk::<BLOCK>() {
-            Some(block) => Self::of_block(block),
-            None => {
-                let mut block = [0; BLOCK];
-                block[..rest.len()].copy_from_slice(rest);
-                Self::of_block(&block)
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn of_block(block: &[u8; BLOCK]) -> Self {
-        let (quarters, _) = block.as_chunks::<16>();
-        quarters.iter().rev().fold(Self::default(), |marks, quarter| {
-            let quarter = u8x16::new(*quarter);
-            let with = |bits: u64, mask: u8x16| bits << 16 | u64::from(mask.to_bitmask());
-            let is = |byte| quarter.simd_eq(u8x16::new([byte; 16]));
-            // Square brackets differ from curly ones by this bit; no other byte becomes one of them.
-            let curled = quarter | u8x16::new([b'{' ^ b'['; 16]);
-            Self {
-                quotes: with(marks.quotes, is(b'"')),
-                backslashes: with(marks.backslashes, is(b'\\')),
-                opens: with(marks.opens, curled.simd_eq(u8x16::new([b'{'; 16]))),
-                closes: with(marks.closes, curled.simd_eq(u8x16::new([b'}'; 16]))),
-            }
-        })
-    }
-}
-
-/// What a block's start depends on.
-#[derive(Default)]
-struct Strings {
-    /// All ones if the block begins inside a string.
-    open: u64,
-    /// 1 if the block's first byte is escaped.
-    escaped: u64,
-}
-
-impl Strings {
-    /// The bytes of the block that are inside of strings.
-    #[inline(always)]
-    fn inside(&mut self, marks: &Marks) -> u64 {
-        let mut escaped = self.escaped;
-        let mut backslashes = marks.backslashes & !escaped;
-        self.escaped = 0;
-        while backslashes != 0 {
-            let backslash = backslashes & backslashes.wrapping_neg();
-            escaped |= backslash << 1;
-            self.escaped = backslash >> (BLOCK - 1);
-            backslashes &= !(backslash | backslash << 1);
-        }
-        // Each bit becomes the parity of the quotes up to it.
-        let mut inside = marks.quotes & !escaped;
-        for distance in [1, 2, 4, 8, 16, 32] {
-            inside ^= inside << distance;
-        }
-        inside ^= self.open;
-        self.open = 0_u64.wrapping_sub(inside >> (BLOCK - 1));
-        inside
-    }
 }
 
 #[cfg(test)]

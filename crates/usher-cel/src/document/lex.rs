@@ -3,6 +3,7 @@
 use super::error::{JsonError, JsonErrorKind};
 use super::jump::behind_brackets;
 use super::specials::Specials;
+use super::sweep::behind_checked;
 
 /// A position in a text. Each method reads one token at the position, checks it in full and moves behind it.
 ///
@@ -32,7 +33,12 @@ pub(super) struct RawNumber<'b> {
 
 impl<'b> Lexer<'b> {
     pub(super) fn new(text: &'b str) -> Self {
-        Self { text, at: 0, specials: Specials::new(text.as_bytes()) }
+        Self { text, at: 0, specials: Specials::new() }
+    }
+
+    /// As [`Self::new`], at an offset.
+    pub(super) fn starting_at(text: &'b str, at: usize) -> Self {
+        Self { at, ..Self::new(text) }
     }
 
     pub(super) fn offset(&self) -> usize {
@@ -63,6 +69,13 @@ impl<'b> Lexer<'b> {
     #[inline(always)]
     pub(super) fn advance(&mut self) {
         self.at += 1;
+    }
+
+    /// Moves behind the list or object at the position, `outside` levels deep in others, if a fast look is enough to know that it is right.
+    pub(super) fn sweep(&mut self, outside: usize) -> bool {
+        let end = behind_checked(self.text, self.at, outside);
+        self.at = end.unwrap_or(self.at);
+        end.is_some()
     }
 
     /// Moves behind the list or object at the position without a check, to the end if it has none.
@@ -185,7 +198,7 @@ fn behind_white_space(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The offset behind the escape whose backslash is before `at`.
-fn escape(text: &str, at: usize) -> Result<usize, JsonError> {
+pub(super) fn escape(text: &str, at: usize) -> Result<usize, JsonError> {
     let bytes = text.as_bytes();
     match bytes.get(at) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 1),

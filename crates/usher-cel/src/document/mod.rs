@@ -8,13 +8,16 @@
 //! API server itself accepts. What is JSON and what a number becomes follow `sigs.k8s.io/json`, the decoder behind
 //! Kubernetes' unstructured objects.
 
+mod blocks;
 mod error;
 mod grammar;
 mod jump;
 mod lex;
+mod nesting;
 mod parse;
 mod scan;
 mod specials;
+mod sweep;
 mod unescape;
 mod write;
 

@@ -201,7 +201,7 @@ impl Writer<'_> {
     fn string(&mut self, text: &str) {
         self.out.push(b'"');
         let bytes = text.as_bytes();
-        let mut specials = Specials::new(bytes);
+        let mut specials = Specials::new();
         let mut start = 0;
         loop {
             let at = if self.options.escape_html {
