@@ -101,7 +101,7 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
         match_conditions
             .push(MatchCondition { name: condition.name.as_str().into(), expression: checked.expression });
     }
-    let mut variables = Vec::new();
+    let mut variables = Vec::with_capacity(spec.variables.len());
     for (index, variable) in spec.variables.iter().enumerate() {
         let field = format!("spec.variables[{index}].expression");
         match scope.add_variable(&variable.name, &variable.expression, &field) {
@@ -109,7 +109,7 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
             Err(rejected) => rejected.diagnostics.into_iter().for_each(|diagnostic| findings.add(diagnostic)),
         }
     }
-    let mut routes = Vec::new();
+    let mut routes = Vec::with_capacity(spec.routes.len());
     for (index, route) in spec.routes.iter().enumerate() {
         let field = format!("spec.routes[{index}]");
         let Some((route, necessary)) = handlers::route(route, &field, &scope, findings) else { continue };
