@@ -27,7 +27,7 @@ unit: ## All tests but the fuzzers
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60)
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 	for target in parse compile; do \
-	  RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=10 -print_funcs=0 -verbosity=0 || exit 1; \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target -- -seed=1 -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=10 -print_funcs=0 -verbosity=0 || exit 1; \
 	done
 
 bench: ## CPU time per request as ratios to a no-op, and expressions against the crate cel
