@@ -8,6 +8,8 @@
 mod client;
 #[path = "server/contestant.rs"]
 mod contestant;
+#[path = "server/memory.rs"]
+mod memory;
 #[path = "server/rules.rs"]
 mod rules;
 
@@ -21,12 +23,15 @@ const ROUNDS: usize = 7;
 const REQUESTS_PER_ROUND: usize = 4_000;
 /// What ten thousand guarded rules may cost, as a ratio to ten.
 const GUARDED_GOAL: f64 = 1.1;
+/// Resident memory of the idle server, in MiB.
+const MEMORY_GOAL: f64 = 25.0;
 
 fn main() -> ExitCode {
-    let review = review();
+    let workload = workload();
+    let review = review(workload.as_deref());
     let requests = std::env::var("REQUESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(REQUESTS_PER_ROUND);
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let mut contestants = contestant::all(directory.path());
+    let mut contestants = contestant::all(directory.path(), workload.as_deref());
     println!("{} bytes a review, {ROUNDS} rounds of {requests} requests", review.len());
     let mut best = vec![f64::INFINITY; contestants.len()];
     for round in 0..=ROUNDS {
@@ -58,21 +63,24 @@ fn main() -> ExitCode {
         format!("≤ {GUARDED_GOAL}")
     );
     contestants.into_iter().for_each(Contestant::stop);
+    let mib = memory::idle_with(rules::thousand_written());
+    is_met &= mib <= MEMORY_GOAL;
+    println!("{:<44} {mib:>6.1} MiB {:>8} {:>8}", "idle memory, 1,000 rules", "", format!("≤ {MEMORY_GOAL}"));
     if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The review of the common workload, or, where that is not at hand, one of its size and shape.
-fn review() -> Vec<u8> {
+/// Where the common workload is, above this package.
+fn workload() -> Option<PathBuf> {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let file: Option<PathBuf> =
-        above.map(|directory| directory.join("shared/bench/review-good.json")).find(|file| file.is_file());
-    match file.map(std::fs::read) {
-        Some(Ok(review)) => review,
-        _ => {
-            println!("no shared/bench/review-good.json above this package; using a made-up Pod");
-            made_up_review()
-        }
-    }
+    above.map(|directory| directory.join("shared/bench")).find(|directory| directory.is_dir())
+}
+
+/// The review of the common workload, or, where that is not at hand, one of its size and shape.
+fn review(workload: Option<&Path>) -> Vec<u8> {
+    workload.and_then(|workload| std::fs::read(workload.join("review-good.json")).ok()).unwrap_or_else(|| {
+        println!("no shared/bench/review-good.json above this package; using a made-up Pod");
+        made_up_review()
+    })
 }
 
 fn made_up_review() -> Vec<u8> {

@@ -6,6 +6,7 @@
 mod architecture;
 mod certs;
 mod cli;
+mod controls;
 mod deploy;
 mod policies;
 mod webhook;

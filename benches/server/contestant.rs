@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
@@ -34,17 +35,21 @@ pub(crate) struct Contestant {
     thread: JoinHandle<()>,
 }
 
-/// The no-op first: the others are measured by it.
-pub(crate) fn all(directory: &Path) -> Vec<Contestant> {
+/// The no-op first: the others are measured by it. `workload`: where the common workload is.
+pub(crate) fn all(directory: &Path, workload: Option<&Path>) -> Vec<Contestant> {
     let serving = |name, goal, rules| Contestant::start(name, goal, directory, webhook(Rules(rules)));
-    vec![
+    let mut all = vec![
         Contestant::start("axum + TLS no-op, same accept loop", None, directory, noop()),
         serving("no candidate rule", Some(1.8), rules::not_matching()),
         serving("one containers.all rule", Some(3.2), rules::containers()),
         serving("1,000 rules, 5 match", Some(6.0), rules::thousand()),
-        serving("10 rules, guarded by namespace", None, rules::guarded(10)),
-        serving("10,000 rules, guarded by namespace", None, rules::guarded(10_000)),
-    ]
+    ];
+    all.extend(
+        workload.and_then(rules::controls).map(|rules| serving("20 imported Pod controls", None, rules)),
+    );
+    all.push(serving("10 rules, guarded by namespace", None, rules::guarded(10)));
+    all.push(serving("10,000 rules, guarded by namespace", None, rules::guarded(10_000)));
+    all
 }
 
 /// Collects the body and answers a fixed review.
@@ -58,7 +63,7 @@ fn noop() -> Routed {
 }
 
 /// What `serve` does with a request, without its changing rules.
-struct Rules(RuleSet);
+struct Rules(Arc<RuleSet>);
 
 impl Admit for Rules {
     fn admit(&self, request: &Request<'_>, query: &Query<'_>) -> Decision {

@@ -196,6 +196,10 @@ pub(super) struct Found<'s> {
 }
 
 impl<'s> Found<'s> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     fn add(&mut self, ranks: &'s [u32]) {
         // There are at most as many lists as places, so none is ever left out.
         if let Some(place) = self.lists.get_mut(self.len).filter(|_| !ranks.is_empty()) {

@@ -49,11 +49,12 @@ pub fn decide(rules: &RuleSet, request: &Request<'_>, query: &Query<'_>) -> Deci
     if rules.protected().covers(request) {
         return Decision { protected: true, trace: trace(), ..Decision::default() };
     }
-    if rules.candidates().find(request, query.phase).next().is_none() {
+    let candidates = rules.candidates().find(request, query.phase);
+    if candidates.is_empty() {
         return Decision { trace: trace(), ..Decision::default() };
     }
     let arena = Arena::with_limit(REQUEST_MEMORY);
-    let documents = Documents::new(request, rules, &arena);
+    let documents = Documents::new(request, rules, candidates, &arena);
     let mut scratch = Arena::with_limit(RULE_MEMORY);
     match query.phase {
         Phase::Validating => {
@@ -74,7 +75,7 @@ fn evaluate<'r>(
     let mut decision = Decision { trace: query.trace.then(Box::default), ..Decision::default() };
     let mut annotations = Annotations::default();
     let context = Context { documents, query, left_out };
-    for rank in documents.rules.candidates().find(documents.request, query.phase) {
+    for rank in documents.candidates.clone() {
         let rule = &documents.rules.rules()[rank as usize];
         if query.class.is_some_and(|class| class != rule.failure_policy) {
             continue;

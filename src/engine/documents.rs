@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use usher_cel::document::{self, Options};
 use usher_cel::eval::{Arena, Entry, EvalError, EvalResult, Map, Value};
 
+use super::candidates::Found;
 use super::expression::document_error;
 use super::matching::NAME_LABEL;
 use super::request::{GroupVersionKind, GroupVersionResource, Request};
@@ -14,6 +15,8 @@ use super::rule_set::RuleSet;
 pub(super) struct Documents<'r> {
     pub(super) request: &'r Request<'r>,
     pub(super) rules: &'r RuleSet,
+    /// The rules to evaluate, of `rules`.
+    pub(super) candidates: Found<'r>,
     pub(super) arena: &'r Arena,
     object: OnceCell<EvalResult<'r>>,
     whole_object: OnceCell<EvalResult<'r>>,
@@ -29,10 +32,16 @@ const CHECKED: Options = Options { skip_managed_fields: false, is_checked: true 
 type Result<T> = std::result::Result<T, Box<EvalError>>;
 
 impl<'r> Documents<'r> {
-    pub(super) fn new(request: &'r Request<'r>, rules: &'r RuleSet, arena: &'r Arena) -> Self {
+    pub(super) fn new(
+        request: &'r Request<'r>,
+        rules: &'r RuleSet,
+        candidates: Found<'r>,
+        arena: &'r Arena,
+    ) -> Self {
         Self {
             request,
             rules,
+            candidates,
             arena,
             object: OnceCell::new(),
             whole_object: OnceCell::new(),

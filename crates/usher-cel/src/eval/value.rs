@@ -157,7 +157,7 @@ impl<'a> Map<'a> {
         match self.0 {
             Repr::Small(entries) => entries
                 .iter()
-                .find(|entry| matches!(entry.key, Value::String(key) if key == name))
+                .find(|entry| matches!(entry.key, Value::String(key) if same_text(key, name)))
                 .map(|entry| &entry.value),
             Repr::Indexed(map) => map.get(&Value::String(name)),
         }
@@ -224,10 +224,15 @@ fn deduplicate_large<'a>(
     Ok(kept.finish())
 }
 
+/// `a == b`, for keys: most have another length or another first byte, and a comparison of memory is a call.
+#[inline]
+fn same_text(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.as_bytes().first() == b.as_bytes().first() && a == b
+}
+
 fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
     if let (Value::String(a), Value::String(b)) = (a, b) {
-        // Most keys, and unequal lengths settle most comparisons.
-        return a == b;
+        return same_text(a, b);
     }
     key_order(a, b) == Ordering::Equal
 }
