@@ -18,6 +18,10 @@ use std::process::ExitCode;
 
 use contestant::Contestant;
 
+/// The allocator of the binary, for every contestant.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Rounds per contestant; the best one counts.
 const ROUNDS: usize = 7;
 const REQUESTS_PER_ROUND: usize = 4_000;

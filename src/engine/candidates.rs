@@ -22,7 +22,11 @@ pub(super) struct Candidates {
 
 /// Numbers for the names that rules mention; others can only match wildcards.
 #[derive(Debug, Default)]
-struct Names(HashMap<Box<str>, u32>);
+struct Names {
+    numbers: HashMap<Box<str>, u32>,
+    /// Some rule mentions `*`.
+    any: bool,
+}
 
 /// The number of `*`.
 const ANY: u32 = 0;
@@ -130,16 +134,17 @@ impl Candidates {
 impl Names {
     fn number(&mut self, name: &str) -> u32 {
         if name == "*" {
+            self.any = true;
             return ANY;
         }
         // A rule set has far fewer than 2^32 names.
-        let next = u32::try_from(self.0.len() + 1).unwrap_or(u32::MAX);
-        *self.0.entry(name.into()).or_insert(next)
+        let next = u32::try_from(self.numbers.len() + 1).unwrap_or(u32::MAX);
+        *self.numbers.entry(name.into()).or_insert(next)
     }
 
-    /// The number of the wildcard, and that of the name if a rule mentions it.
+    /// The number of the wildcard and that of the name, each if a rule mentions it: every combination of them is looked up.
     fn find(&self, name: &str) -> impl Iterator<Item = u32> + use<> {
-        std::iter::once(ANY).chain(self.0.get(name).copied())
+        self.any.then_some(ANY).into_iter().chain(self.numbers.get(name).copied())
     }
 }
 
