@@ -38,7 +38,7 @@ impl Default for BodyLimits {
     }
 }
 
-/// The memory that all bodies share. What is used is counted in a gauge, so that people see the number that decides.
+/// The memory that all bodies share. What is used is shown by a gauge too.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryBudget {
     used: Arc<AtomicUsize>,

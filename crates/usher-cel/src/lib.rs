@@ -1,13 +1,13 @@
 //! CEL exactly as Kubernetes speaks it.
 //!
 //! ```text
-//! text ── parse ──► Ast ── compile ──► Program ── evaluate(Activation, Arena, Meter) ──► Value
+//! text ── parse ──► Ast ── check, compile ──► Program ── evaluate(Activation, Arena, Meter) ──► Value
 //! ```
 //!
 //! The crate is pure: no IO, no async, no clock, no environment, no logging. Time comes in as the interrupt of a
 //! [`eval::Meter`], memory as an [`eval::Arena`], variables through an [`eval::Activation`]. Nothing here panics on any
-//! text or any value, and nothing recurses on the depth of the input: parsed trees live in arenas, so that even dropping
-//! one is flat.
+//! text or any value. Nothing recurses on the depth of data; recursion on expressions is bounded by the parser's nesting limit.
+//! Trees live in arenas, so that even dropping one is flat.
 //!
 //! Modules in reading order: [`ast`], [`parse`], [`eval`] (values, errors, meter, evaluator), [`document`],
 //! [`check`], [`compile`], [`library`].
