@@ -46,34 +46,38 @@ pub struct Manifest {
 /// The text as a whole cannot be read: it is too large, not UTF-8, or not well-formed.
 pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnostic>> {
     let mut manifest = Manifest::default();
-    for document in documents(name, bytes)? {
+    documents(name, bytes, &mut |document| manifest.take(document))?;
+    Ok(manifest)
+}
+
+impl Manifest {
+    fn take(&mut self, document: Result<Document, Diagnostic>) {
         let document = match document {
             Ok(document) => document,
             Err(fault) => {
-                if manifest.diagnostics.len() < MAX_FINDINGS {
-                    manifest.diagnostics.push(fault);
+                if self.diagnostics.len() < MAX_FINDINGS {
+                    self.diagnostics.push(fault);
                 }
-                continue;
+                return;
             }
         };
         let key = document.key.clone();
         match decode(document) {
             Ok((object, warnings)) => {
-                manifest.objects.push(object);
-                manifest.diagnostics.extend(warnings);
+                self.objects.push(object);
+                self.diagnostics.extend(warnings);
             }
-            Err(mut diagnostics) if manifest.diagnostics.len() >= MAX_FINDINGS => {
+            Err(mut diagnostics) if self.diagnostics.len() >= MAX_FINDINGS => {
                 diagnostics.truncate(1);
                 diagnostics.iter_mut().for_each(|finding| finding.excerpt = None);
-                manifest.broken.push(Broken { key, diagnostics });
+                self.broken.push(Broken { key, diagnostics });
             }
             Err(diagnostics) => {
-                manifest.diagnostics.extend(diagnostics.iter().cloned());
-                manifest.broken.push(Broken { key, diagnostics });
+                self.diagnostics.extend(diagnostics.iter().cloned());
+                self.broken.push(Broken { key, diagnostics });
             }
         }
     }
-    Ok(manifest)
 }
 
 /// All documents of a text, whatever they are, with their places: what a command reads that takes reviews, or objects
@@ -84,30 +88,40 @@ pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnosti
 /// As [`read_manifest`].
 pub fn read_values(name: &str, bytes: &[u8]) -> Result<Vec<(Value, SourceMap)>, Box<Diagnostic>> {
     let source = text(name, bytes)?;
-    let documents = yaml::parse(&source)?;
-    Ok(documents.into_iter().map(|(value, node)| (value, SourceMap::new(source.clone(), node))).collect())
+    yaml::parse(&source)
+        .map(|read| read.map(|(value, node)| (value, SourceMap::new(source.clone(), node))))
+        .collect()
 }
 
-/// The objects of a text, lists opened; a document that is no object is a finding of its own.
+/// Calls `each` with the objects of a text, lists opened; a document that is no object is a finding of its own. One after the other: of
+/// thousands of objects, no more than one has its tree in memory.
 ///
 /// # Errors
 ///
-/// As [`read_manifest`].
+/// As [`read_manifest`]; `each` may have been called before.
 pub(super) fn documents(
     name: &str,
     bytes: &[u8],
-) -> Result<Vec<Result<Document, Diagnostic>>, Box<Diagnostic>> {
+    each: &mut impl FnMut(Result<Document, Diagnostic>),
+) -> Result<(), Box<Diagnostic>> {
     let source = text(name, bytes)?;
-    let mut found = Vec::new();
-    for (value, node) in yaml::parse(&source)? {
-        open(&source, value, node, 0, &mut found);
+    let mut count = 0;
+    let mut counted = |document| {
+        count += 1;
+        if count <= MAX_DOCUMENTS {
+            each(document);
+        }
+    };
+    for read in yaml::parse(&source) {
+        let (value, node) = read?;
+        open(&source, value, node, 0, &mut counted);
     }
-    if found.len() > MAX_DOCUMENTS {
+    if count > MAX_DOCUMENTS {
         let message = format!("the file has more than {MAX_DOCUMENTS} documents");
         let fault = Diagnostic::error(Code::YamlTooLarge, message).in_file_named(name);
         return Err(Box::new(fault.help("split it into several files")));
     }
-    Ok(found)
+    Ok(())
 }
 
 fn text(name: &str, bytes: &[u8]) -> Result<SourceText, Box<Diagnostic>> {
@@ -132,11 +146,8 @@ fn open(
     value: Value,
     node: Arc<Node>,
     depth: usize,
-    found: &mut Vec<Result<Document, Diagnostic>>,
+    found: &mut impl FnMut(Result<Document, Diagnostic>),
 ) {
-    if found.len() > MAX_DOCUMENTS {
-        return;
-    }
     let map = SourceMap::new(source.clone(), node.clone());
     let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
     let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
@@ -145,15 +156,13 @@ fn open(
             Value::Object(_) => format!("a Kubernetes object needs {lacking}"),
             _ => format!("expected a Kubernetes object, found {}", super::schema::type_name(&value)),
         };
-        found.push(Err(map.locate(Diagnostic::error(Code::NotAnObject, message).at(lacking))));
+        found(Err(map.locate(Diagnostic::error(Code::NotAnObject, message).at(lacking))));
         return;
     };
     if kind.ends_with("List") && depth < MAX_LIST_DEPTH {
-        let nodes = items(&node).map(|nodes| nodes.to_vec());
-        if let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), nodes) {
-            let pairs: Vec<_> = values.iter().cloned().zip(nodes).collect();
-            for (value, node) in pairs {
-                open(source, value, node, depth + 1, found);
+        if let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), items(&node)) {
+            for (value, node) in values.iter().zip(nodes) {
+                open(source, value.clone(), node.clone(), depth + 1, found);
             }
             return;
         }
@@ -162,7 +171,7 @@ fn open(
     for field in ["name", "namespace"] {
         let given = value.get("metadata").and_then(|metadata| metadata.get(field));
         if let Some(given) = given.filter(|given| !given.is_string() && !given.is_null()) {
-            found.push(Err(map.locate(super::schema::not_a_string(given, &format!("metadata.{field}")))));
+            found(Err(map.locate(super::schema::not_a_string(given, &format!("metadata.{field}")))));
             return;
         }
     }
@@ -175,7 +184,7 @@ fn open(
             fault = fault
                 .help("a review is neither a rule nor read by rules; usher eval takes it with --resource");
         }
-        found.push(Err(map.locate(fault)));
+        found(Err(map.locate(fault)));
         return;
     }
     let key = ObjectKey {
@@ -184,7 +193,7 @@ fn open(
         namespace: metadata("/metadata/namespace").into(),
         name: name.into(),
     };
-    found.push(Ok(Document { key, value, map }));
+    found(Ok(Document { key, value, map }));
 }
 
 /// The nodes of `items`.

@@ -25,9 +25,10 @@ const MAX_KEY: usize = 4096;
 /// One document: its value and the same with places.
 pub(super) type YamlDocument = (Value, Arc<Node>);
 
-/// All documents of a text, empty ones left out. Numbers, booleans and null are told from text as Kubernetes does it
-/// (YAML 1.1 by `sigs.k8s.io/yaml`): `on` is true, `0777` is 511.
-pub(super) fn parse(source: &SourceText) -> Result<Vec<YamlDocument>, Box<Diagnostic>> {
+/// The documents of a text one after the other, empty ones left out, so that no more than one is in memory unless the caller keeps
+/// them. After an error nothing follows. Numbers, booleans and null are told from text as Kubernetes does it (YAML 1.1 by
+/// `sigs.k8s.io/yaml`): `on` is true, `0777` is 511.
+pub(super) fn parse(source: &SourceText) -> impl Iterator<Item = Result<YamlDocument, Box<Diagnostic>>> {
     let settings: Options = options! {
         emit_comments: false,
         simple_key_max_lookahead: MAX_KEY,
@@ -38,15 +39,23 @@ pub(super) fn parse(source: &SourceText) -> Result<Vec<YamlDocument>, Box<Diagno
     };
     let text = source.text();
     let json = text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']);
-    Reader {
+    let mut reader = Reader {
         source,
         json,
         parser: Parser::new_from_str_with_options(text, settings),
         anchors: HashMap::new(),
         nodes: 0,
         text: 0,
-    }
-    .documents()
+    };
+    let mut has_failed = false;
+    std::iter::from_fn(move || {
+        if has_failed {
+            return None;
+        }
+        let document = reader.document().transpose();
+        has_failed = matches!(document, Some(Err(_)));
+        document
+    })
 }
 
 struct Reader<'a> {
@@ -75,8 +84,8 @@ type Fault = Box<Diagnostic>;
 type Read = (Value, Arc<Node>, usize);
 
 impl<'a> Reader<'a> {
-    fn documents(mut self) -> Result<Vec<YamlDocument>, Fault> {
-        let mut documents = Vec::new();
+    /// The next document that is not empty; `None` at the end of the text.
+    fn document(&mut self) -> Result<Option<YamlDocument>, Fault> {
         while let Some(event) = self.parser.next_event() {
             let (event, span) = event.map_err(|error| self.syntax(&error))?;
             match event {
@@ -85,12 +94,12 @@ impl<'a> Reader<'a> {
                 event => {
                     let (value, node, _) = self.value(event, span, 0)?;
                     if !value.is_null() {
-                        documents.push((value, node));
+                        return Ok(Some((value, node)));
                     }
                 }
             }
         }
-        Ok(documents)
+        Ok(None)
     }
 
     fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {

@@ -9,7 +9,12 @@ fn read(text: &str) -> Manifest {
 }
 
 fn values(text: &str) -> Vec<Value> {
-    documents("test.yaml", text.as_bytes()).unwrap().into_iter().map(|d| d.unwrap().value).collect()
+    collected(text).unwrap().into_iter().map(|d| d.unwrap().value).collect()
+}
+
+fn collected(text: &str) -> Result<Vec<Result<Document, Diagnostic>>, Box<Diagnostic>> {
+    let mut found = Vec::new();
+    documents("test.yaml", text.as_bytes(), &mut |document| found.push(document)).map(|()| found)
 }
 
 /// The finding that keeps the whole text from being read.
@@ -302,4 +307,10 @@ fn a_review_beside_rules_is_told_where_it_belongs() {
           nor read by rules; usher eval takes it with --resource)"
         ]
     );
+}
+
+#[test]
+fn a_text_that_breaks_behind_good_objects_is_refused_as_a_whole() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n[unclosed\n";
+    assert!(fault(text).contains("test.yaml:"), "{}", fault(text));
 }

@@ -8,7 +8,7 @@ use crate::diagnostic::Place;
 /// A document whose field `x` is written so, and what is decoded from it.
 fn written(value: &str) -> (SourceMap, String) {
     let text = format!("apiVersion: v1\nkind: A\nmetadata:\n  name: a\nlist:\n- x: {value}\nend: 1\n");
-    let document = documents("t", text.as_bytes()).unwrap().remove(0).unwrap();
+    let document = collected(&text).unwrap().remove(0).unwrap();
     let decoded = document.value["list"][0]["x"].as_str().unwrap_or_else(|| panic!("{text}")).to_owned();
     assert_eq!(document.value["end"], 1, "{text}");
     (document.map, decoded)
@@ -96,7 +96,7 @@ fn the_end_of_an_expression_is_behind_its_last_character() {
 #[test]
 fn windows_line_ends_do_not_move_a_place() {
     let text = "apiVersion: v1\r\nkind: A\r\nmetadata: {name: a}\r\nx: |\r\n  a &&\r\n  b\r\n";
-    let document = documents("t", text.as_bytes()).unwrap().remove(0).unwrap();
+    let document = collected(text).unwrap().remove(0).unwrap();
     assert_eq!(document.value["x"], "a &&\nb\n");
     let place = document.map.place_within("x", 5..6);
     assert_eq!((place.line, place.column), (6, 3));
@@ -182,7 +182,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_reader_panic(text in "[-a:?{}\\[\\],&*#|>'\"%@!\n\t \\\\~.0e\u{feff}\r]{0,60}") {
-        if let Ok(found) = documents("t", text.as_bytes()) {
+        if let Ok(found) = collected(&text) {
             for document in found.into_iter().flatten() {
                 let _ = decode(document);
             }
