@@ -20,6 +20,16 @@ pub enum ScalarStyle {
     Folded,
 }
 
+impl ScalarStyle {
+    /// The bytes between the quotes, if there are any.
+    pub(crate) fn inside(self, span: Range<usize>) -> Range<usize> {
+        match self {
+            Self::SingleQuoted | Self::DoubleQuoted => span.start + 1..span.end.saturating_sub(1),
+            Self::Plain | Self::Literal | Self::Folded => span,
+        }
+    }
+}
+
 /// A scalar as it is written.
 pub(super) struct Raw<'a> {
     pub(super) file: &'a str,

@@ -28,8 +28,8 @@ pub enum NodeKind {
         style: ScalarStyle,
         /// Spaces before each line of a block.
         indent: usize,
-        /// The text after escapes and folding.
-        text: Box<str>,
+        /// The text after escapes and folding, if it is another than the one in the file.
+        text: Option<Box<str>>,
     },
     /// A list.
     List(Vec<Arc<Node>>),
@@ -101,7 +101,9 @@ impl SourceMap {
                     style: *style,
                     indent: *indent,
                 };
-                scalar::locate(&raw, text, span)
+                let written =
+                    self.source.text().get(style.inside(found.node.span.clone())).unwrap_or_default();
+                scalar::locate(&raw, text.as_deref().unwrap_or(written), span)
             }
             _ => found.value_span(),
         }

@@ -159,13 +159,14 @@ fn open(
         found(Err(map.locate(Diagnostic::error(Code::NotAnObject, message).at(lacking))));
         return;
     };
-    if kind.ends_with("List") && depth < MAX_LIST_DEPTH {
-        if let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), items(&node)) {
-            for (value, node) in values.iter().zip(nodes) {
-                open(source, value.clone(), node.clone(), depth + 1, found);
-            }
-            return;
+    if kind.ends_with("List")
+        && depth < MAX_LIST_DEPTH
+        && let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), items(&node))
+    {
+        for (value, node) in values.iter().zip(nodes) {
+            open(source, value.clone(), node.clone(), depth + 1, found);
         }
+        return;
     }
     // A word such as `n` or `on` without quotes is no text.
     for field in ["name", "namespace"] {

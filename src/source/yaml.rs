@@ -195,7 +195,10 @@ impl<'a> Reader<'a> {
                     ParsedStyle::Literal => ScalarStyle::Literal,
                     ParsedStyle::Folded => ScalarStyle::Folded,
                 };
-                let kind = NodeKind::Scalar { style, indent: span.indent.unwrap_or(0), text: text.into() };
+                // Most texts stand in the file as they are, and need no copy.
+                let text =
+                    (self.source.text().get(style.inside(bytes.clone())) != Some(text)).then(|| text.into());
+                let kind = NodeKind::Scalar { style, indent: span.indent.unwrap_or(0), text };
                 Ok((value, Arc::new(Node { span: bytes, kind }), 0))
             }
             Resolved::Unsupported(why) => Err(self.fault(Code::YamlUnsupported, bytes, why)),
@@ -207,6 +210,7 @@ impl<'a> Reader<'a> {
         loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::SequenceEnd) {
+                nodes.shrink_to_fit();
                 let node = Node { span: bytes, kind: NodeKind::List(nodes) };
                 return Ok((Value::Array(values), Arc::new(node), deepest + 1));
             }
@@ -253,6 +257,8 @@ impl<'a> Reader<'a> {
         for (value, node) in merges {
             self.merge(value, &node, &mut values, &mut entries)?;
         }
+        // Nodes stay for as long as their rule does.
+        entries.shrink_to_fit();
         // A block has no bracket to point at.
         let span = entries.first().filter(|_| bytes.is_empty()).map_or(bytes, |(key, _)| key.span.clone());
         let node = Node { span, kind: NodeKind::Mapping(entries) };
