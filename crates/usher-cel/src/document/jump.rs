@@ -41,22 +41,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Scanner;
+    use super::super::tests::json_of;
     use super::*;
 
     /// JSON with many of the characters that matter.
     fn json() -> impl Strategy<Value = String> {
         let text = r#"([a\[\]{}:, é]|\\\\|\\"|\\u005c){0,70}"#;
         let leaf = prop_oneof![text.prop_map(|text| format!("\"{text}\"")), Just("1.5e3".to_owned())];
-        let tree = leaf.prop_recursive(6, 60, 6, move |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
-                prop::collection::vec((text, inner), 0..6).prop_map(|members| {
-                    let members = members.iter().map(|(key, value)| format!("\"{key}\":{value}"));
-                    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-                }),
-            ]
-        });
-        tree.prop_map(|value| format!("[{value}]"))
+        json_of(leaf, text)
     }
 
     proptest! {

@@ -13,6 +13,23 @@ use crate::eval::{Arena, Value};
 
 const SKIPPING: Options = Options { skip_managed_fields: true, is_checked: false };
 
+/// A list of a value with such leaves, without white space; `text` is the pattern of its keys.
+pub(super) fn json_of(
+    leaf: impl Strategy<Value = String> + 'static,
+    text: &'static str,
+) -> impl Strategy<Value = String> {
+    let tree = leaf.prop_recursive(6, 60, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
+            prop::collection::vec((text, inner), 0..6).prop_map(|members| {
+                let members = members.iter().map(|(key, value)| format!("\"{key}\":{value}"));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }),
+        ]
+    });
+    tree.prop_map(|value| format!("[{value}]"))
+}
+
 /// The reference's view of a value.
 fn to_json(value: &Value<'_>) -> Json {
     match value {

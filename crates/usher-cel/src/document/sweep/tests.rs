@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::grammar::read;
+use super::super::tests::json_of;
 use super::super::{JsonError, MAX_DEPTH, grammar};
 use super::*;
 
@@ -19,16 +20,7 @@ fn compact() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["0", "-1.5e3", "1234567890", "true", "false", "null", "{}", "[]"])
             .prop_map(String::from),
     ];
-    let tree = leaf.prop_recursive(6, 60, 6, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
-            prop::collection::vec((text, inner), 0..6).prop_map(|members| {
-                let members = members.iter().map(|(key, value)| format!("\"{key}\":{value}"));
-                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-            }),
-        ]
-    });
-    tree.prop_map(|value| format!("[{value}]"))
+    json_of(leaf, text)
 }
 
 /// A few bytes of what JSON is made of.
