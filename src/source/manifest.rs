@@ -46,7 +46,7 @@ pub struct Manifest {
 /// The text as a whole cannot be read: it is too large, not UTF-8, or not well-formed.
 pub fn read_manifest(name: &str, bytes: &[u8]) -> Result<Manifest, Box<Diagnostic>> {
     let mut manifest = Manifest::default();
-    documents(name, bytes, &mut |document| manifest.take(document))?;
+    documents(name, bytes, |document| manifest.take(document))?;
     Ok(manifest)
 }
 
@@ -94,7 +94,7 @@ pub fn read_values(name: &str, bytes: &[u8]) -> Result<Vec<(Value, SourceMap)>, 
 }
 
 /// Calls `each` with the objects of a text, lists opened; a document that is no object is a finding of its own. One after the other: of
-/// thousands of objects, no more than one has its tree in memory.
+/// thousands of documents, no more than one has its values in memory.
 ///
 /// # Errors
 ///
@@ -102,21 +102,15 @@ pub fn read_values(name: &str, bytes: &[u8]) -> Result<Vec<(Value, SourceMap)>, 
 pub(super) fn documents(
     name: &str,
     bytes: &[u8],
-    each: &mut impl FnMut(Result<Document, Diagnostic>),
+    each: impl FnMut(Result<Document, Diagnostic>),
 ) -> Result<(), Box<Diagnostic>> {
     let source = text(name, bytes)?;
-    let mut count = 0;
-    let mut counted = |document| {
-        count += 1;
-        if count <= MAX_DOCUMENTS {
-            each(document);
-        }
-    };
+    let mut opener = Opener { source: &source, count: 0, each };
     for read in yaml::parse(&source) {
         let (value, node) = read?;
-        open(&source, value, node, 0, &mut counted);
+        opener.open(value, node, 0);
     }
-    if count > MAX_DOCUMENTS {
+    if opener.count > MAX_DOCUMENTS {
         let message = format!("the file has more than {MAX_DOCUMENTS} documents");
         let fault = Diagnostic::error(Code::YamlTooLarge, message).in_file_named(name);
         return Err(Box::new(fault.help("split it into several files")));
@@ -141,60 +135,74 @@ fn text(name: &str, bytes: &[u8]) -> Result<SourceText, Box<Diagnostic>> {
     Ok(SourceText::new(name, text))
 }
 
-fn open(
-    source: &SourceText,
-    value: Value,
-    node: Arc<Node>,
-    depth: usize,
-    found: &mut impl FnMut(Result<Document, Diagnostic>),
-) {
-    let map = SourceMap::new(source.clone(), node.clone());
-    let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-        let lacking = if text("apiVersion").is_none() { "apiVersion" } else { "kind" };
-        let message = match value {
-            Value::Object(_) => format!("a Kubernetes object needs {lacking}"),
-            _ => format!("expected a Kubernetes object, found {}", super::schema::type_name(&value)),
-        };
-        found(Err(map.locate(Diagnostic::error(Code::NotAnObject, message).at(lacking))));
-        return;
-    };
-    if kind.ends_with("List")
-        && depth < MAX_LIST_DEPTH
-        && let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), items(&node))
-    {
-        for (value, node) in values.iter().zip(nodes) {
-            open(source, value.clone(), node.clone(), depth + 1, found);
-        }
-        return;
-    }
-    // A word such as `n` or `on` without quotes is no text.
-    for field in ["name", "namespace"] {
-        let given = value.get("metadata").and_then(|metadata| metadata.get(field));
-        if let Some(given) = given.filter(|given| !given.is_string() && !given.is_null()) {
-            found(Err(map.locate(super::schema::not_a_string(given, &format!("metadata.{field}")))));
+/// Opens lists and counts what it finds.
+struct Opener<'a, F> {
+    source: &'a SourceText,
+    count: usize,
+    each: F,
+}
+
+impl<F: FnMut(Result<Document, Diagnostic>)> Opener<'_, F> {
+    fn open(&mut self, value: Value, node: Arc<Node>, depth: usize) {
+        if self.count > MAX_DOCUMENTS {
             return;
         }
-    }
-    let metadata = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or("");
-    let name = metadata("/metadata/name");
-    if name.is_empty() {
-        let mut fault =
-            Diagnostic::error(Code::MissingName, format!("{kind} needs metadata.name")).at("metadata.name");
-        if kind == "AdmissionReview" {
-            fault = fault
-                .help("a review is neither a rule nor read by rules; usher eval takes it with --resource");
+        let map = SourceMap::new(self.source.clone(), node.clone());
+        let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+            let lacking = if text("apiVersion").is_none() { "apiVersion" } else { "kind" };
+            let message = match value {
+                Value::Object(_) => format!("a Kubernetes object needs {lacking}"),
+                _ => format!("expected a Kubernetes object, found {}", super::schema::type_name(&value)),
+            };
+            self.found(Err(map.locate(Diagnostic::error(Code::NotAnObject, message).at(lacking))));
+            return;
+        };
+        if kind.ends_with("List")
+            && depth < MAX_LIST_DEPTH
+            && let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), items(&node))
+        {
+            for (value, node) in values.iter().zip(nodes) {
+                self.open(value.clone(), node.clone(), depth + 1);
+            }
+            return;
         }
-        found(Err(map.locate(fault)));
-        return;
+        // A word such as `n` or `on` without quotes is no text.
+        for field in ["name", "namespace"] {
+            let given = value.get("metadata").and_then(|metadata| metadata.get(field));
+            if let Some(given) = given.filter(|given| !given.is_string() && !given.is_null()) {
+                self.found(Err(map.locate(super::schema::not_a_string(given, &format!("metadata.{field}")))));
+                return;
+            }
+        }
+        let metadata = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or("");
+        let name = metadata("/metadata/name");
+        if name.is_empty() {
+            let mut fault = Diagnostic::error(Code::MissingName, format!("{kind} needs metadata.name"))
+                .at("metadata.name");
+            if kind == "AdmissionReview" {
+                fault = fault.help(
+                    "a review is neither a rule nor read by rules; usher eval takes it with --resource",
+                );
+            }
+            self.found(Err(map.locate(fault)));
+            return;
+        }
+        let key = ObjectKey {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            namespace: metadata("/metadata/namespace").into(),
+            name: name.into(),
+        };
+        self.found(Ok(Document { key, value, map }));
     }
-    let key = ObjectKey {
-        api_version: api_version.into(),
-        kind: kind.into(),
-        namespace: metadata("/metadata/namespace").into(),
-        name: name.into(),
-    };
-    found(Ok(Document { key, value, map }));
+
+    fn found(&mut self, document: Result<Document, Diagnostic>) {
+        self.count += 1;
+        if self.count <= MAX_DOCUMENTS {
+            (self.each)(document);
+        }
+    }
 }
 
 /// The nodes of `items`.

@@ -14,7 +14,7 @@ fn values(text: &str) -> Vec<Value> {
 
 fn collected(text: &str) -> Result<Vec<Result<Document, Diagnostic>>, Box<Diagnostic>> {
     let mut found = Vec::new();
-    documents("test.yaml", text.as_bytes(), &mut |document| found.push(document)).map(|()| found)
+    documents("test.yaml", text.as_bytes(), |document| found.push(document)).map(|()| found)
 }
 
 /// The finding that keeps the whole text from being read.
