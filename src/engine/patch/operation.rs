@@ -162,7 +162,7 @@ fn read_operation<'a>(
 ) -> Result<Operation<'a>, (&'static str, String, Cause)> {
     let member = |name: &str| match item {
         Value::Map(map) => Some(map.field(name).copied()),
-        Value::Object(object) => Some(object.field(name)),
+        Value::Object(object) => Some(object.field(name).copied()),
         _ => None,
     };
     let text = |name: &'static str| match member(name) {

@@ -192,11 +192,15 @@ impl<'s> Lower<'s> {
             return Step::Field { name: field.clone(), optional, span };
         }
         let node = self.expr(index);
-        if let Some(constant) = self.constant(node)
-            && let Some(kind) = constant.no_qualifier()
-        {
-            // cel-go prepares constant indexes when it plans the program.
-            self.issue(index, format!("program instantiation failed: invalid qualifier type: {kind}"), None);
+        if let Some(constant) = self.constant(node) {
+            if let Some(name) = constant.as_str() {
+                return Step::Key { name: name.into(), optional, span };
+            }
+            if let Some(kind) = constant.no_qualifier() {
+                // cel-go prepares constant indexes when it plans the program.
+                let message = format!("program instantiation failed: invalid qualifier type: {kind}");
+                self.issue(index, message, None);
+            }
         }
         Step::Index { index: node, optional, span }
     }
@@ -206,11 +210,8 @@ impl<'s> Lower<'s> {
         let mut path = Vec::new();
         for step in steps {
             match step {
-                Step::Field { name, .. } => path.push(name.clone()),
-                Step::Index { index, .. } => match &self.nodes[index.0 as usize] {
-                    Node::Constant(Constant::String(name)) => path.push(name.clone()),
-                    _ => break,
-                },
+                Step::Field { name, .. } | Step::Key { name, .. } => path.push(name.clone()),
+                Step::Index { .. } => break,
             }
         }
         self.reads.record(slot, path);

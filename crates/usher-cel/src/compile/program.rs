@@ -169,8 +169,22 @@ pub(crate) struct Path {
 
 #[derive(Debug)]
 pub(crate) enum Step {
-    Field { name: Box<str>, optional: bool, span: Span },
-    Index { index: NodeId, optional: bool, span: Span },
+    Field {
+        name: Box<str>,
+        optional: bool,
+        span: Span,
+    },
+    /// An index that is a constant string: finds what [`Step::Field`] finds, and says other things about what has no such index.
+    Key {
+        name: Box<str>,
+        optional: bool,
+        span: Span,
+    },
+    Index {
+        index: NodeId,
+        optional: bool,
+        span: Span,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

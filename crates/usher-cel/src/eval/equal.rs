@@ -92,7 +92,7 @@ fn walk_containers<'a, E>(
                 }
                 for (name, value) in a.fields {
                     match b.field(name) {
-                        Some(other) => pending.push((*value, other)),
+                        Some(other) => pending.push((*value, *other)),
                         None => return Ok(false),
                     }
                 }

@@ -211,9 +211,17 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
 
     #[inline]
     fn equal(&mut self, left: &Value<'a>, right: &Value<'a>) -> Result<bool, Box<EvalError>> {
-        if let (Value::Bool(left), Value::Bool(right)) = (left, right) {
-            self.meter.charge(1)?;
-            return Ok(left == right);
+        // What most comparisons are with, and the size of a long text would be counted in vain.
+        match (left, right) {
+            (Value::Bool(left), Value::Bool(right)) => {
+                self.meter.charge(1)?;
+                return Ok(left == right);
+            }
+            (Value::String(text), Value::Null) | (Value::Null, Value::String(text)) => {
+                self.meter.charge(u64::from(!text.is_empty()))?;
+                return Ok(false);
+            }
+            _ => {}
         }
         self.meter.charge(traversal_cost(actual_size(left).min(actual_size(right))))?;
         equal_within(left, right, self.meter)

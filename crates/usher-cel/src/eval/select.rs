@@ -9,100 +9,94 @@ use crate::compile::{Path, Step};
 /// Walks a path. After the first optional step, or from an optional base, absence is a value: the result is an optional.
 #[inline(never)]
 pub(super) fn path<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
-    let (value, mut optional) = start(evaluator, path)?;
-    let Some(mut value) = value else { return Ok(Value::Optional(None)) };
-    for step in &path.steps {
-        optional |= step.is_optional();
-        match take(evaluator, &value, step, optional)? {
-            Some(next) => value = next,
-            None => return Ok(Value::Optional(None)),
-        }
-    }
+    let base = evaluator.eval_base(path.base)?;
+    let Some((value, optional)) = walk(evaluator, &base, &path.steps)? else {
+        return Ok(Value::Optional(None));
+    };
     if optional {
-        return Ok(Value::Optional(Some(evaluator.arena.alloc(value)?)));
+        return Ok(Value::Optional(Some(evaluator.arena.alloc(*value)?)));
     }
-    Ok(value)
+    Ok(*value)
 }
 
 /// `has(path)`: whether the last step leads anywhere; a step before it that leads nowhere is an error.
 #[inline(never)]
 pub(super) fn has<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
-    let (value, mut optional) = start(evaluator, path)?;
-    let Some(mut value) = value else { return Ok(Value::Bool(false)) };
+    let base = evaluator.eval_base(path.base)?;
     let Some((tested, steps)) = path.steps.split_last() else { return Ok(Value::Bool(true)) };
-    for step in steps {
-        optional |= step.is_optional();
-        match take(evaluator, &value, step, optional)? {
-            Some(next) => value = next,
-            None => return Ok(Value::Bool(false)),
-        }
-    }
+    let Some((value, _)) = walk(evaluator, &base, steps)? else { return Ok(Value::Bool(false)) };
     let Step::Field { name, span, .. } = tested else { return Ok(Value::Bool(true)) };
     match value {
         Value::Map(map) => Ok(Value::Bool(map.field(name).is_some())),
         Value::Object(object) => Ok(Value::Bool(object.field(name).is_some())),
-        Value::Optional(None) => Ok(Value::Bool(false)),
         Value::List(_) => Err(no_field_of_list(*span)),
         // cel-go's presence test finds no field in a scalar, and no fault either.
         _ => Ok(Value::Bool(false)),
     }
 }
 
-/// The base's value, `None` when it is an empty optional, and whether it was an optional.
+/// Where the steps lead, and whether the base or one of them was optional; `None` when an optional one leads nowhere.
 #[inline]
-fn start<'a>(
+fn walk<'v, 'a>(
     evaluator: &mut Evaluator<'_, '_, 'a>,
-    path: &'a Path,
-) -> Result<(Option<Value<'a>>, bool), Box<EvalError>> {
-    let base = evaluator.eval_base(path.base)?;
-    Ok(match base {
-        Value::Optional(held) => (held.copied(), true),
-        value => (Some(value), false),
-    })
+    base: &'v Value<'a>,
+    steps: &'a [Step],
+) -> Result<Option<(&'v Value<'a>, bool)>, Box<EvalError>> {
+    let (mut value, mut optional) = match base {
+        Value::Optional(None) => return Ok(None),
+        Value::Optional(Some(held)) => (*held, true),
+        value => (value, false),
+    };
+    for step in steps {
+        optional |= step.is_optional();
+        if let Step::Field { name, .. } | Step::Key { name, .. } = step
+            && let Value::Map(map) = value
+            && let Some(found) = map.field(name)
+        {
+            evaluator.meter.charge(1)?;
+            value = found;
+            continue;
+        }
+        match take(evaluator, value, step, optional)? {
+            Some(next) => value = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some((value, optional)))
 }
 
-#[inline]
+/// Any step but that to a field which a map has.
+#[inline(never)]
 fn take<'a>(
     evaluator: &mut Evaluator<'_, '_, 'a>,
     value: &Value<'a>,
     step: &'a Step,
     optional: bool,
-) -> Result<Option<Value<'a>>, Box<EvalError>> {
-    match step {
-        Step::Field { name, span, .. } => {
-            if let Value::Map(map) = value
-                && let Some(found) = map.field(name)
-            {
-                evaluator.meter.charge(1)?;
-                return Ok(Some(*found));
-            }
-            let found = absent(value, name, *span, optional);
-            if !matches!(found, Ok(None)) {
-                evaluator.meter.charge(1)?;
-            }
-            found
+) -> Result<Option<&'a Value<'a>>, Box<EvalError>> {
+    let found = match step {
+        Step::Field { name, span, .. } => absent(value, name, *span, optional),
+        Step::Key { name, span, .. } => {
+            look_up(value, &Value::String(name), optional).map_err(|error| error.at(*span))
         }
         Step::Index { index, span, .. } => {
             let index = evaluator.eval_attribute(*index)?;
-            let found = look_up(value, &index, optional).map_err(|error| error.at(*span));
-            // What is absent behind a `?` costs nothing.
-            if !matches!(found, Ok(None)) {
-                evaluator.meter.charge(1)?;
-            }
-            found
+            look_up(value, &index, optional).map_err(|error| error.at(*span))
         }
+    };
+    // What is absent behind a `?` costs nothing.
+    if !matches!(found, Ok(None)) {
+        evaluator.meter.charge(1)?;
     }
+    found
 }
 
 /// A field of anything but a map that has it.
-#[cold]
-#[inline(never)]
 fn absent<'a>(
     value: &Value<'a>,
     name: &str,
     span: Span,
     optional: bool,
-) -> Result<Option<Value<'a>>, Box<EvalError>> {
+) -> Result<Option<&'a Value<'a>>, Box<EvalError>> {
     let found = match value {
         Value::Object(object) => object.field(name),
         // Behind a `?` too.
@@ -124,10 +118,10 @@ fn look_up<'a>(
     value: &Value<'a>,
     index: &Value<'a>,
     optional: bool,
-) -> Result<Option<Value<'a>>, Box<EvalError>> {
+) -> Result<Option<&'a Value<'a>>, Box<EvalError>> {
     match value {
         Value::Map(map) => match map.get(index) {
-            Some(value) => Ok(Some(*value)),
+            Some(value) => Ok(Some(value)),
             None if optional => Ok(None),
             None => Err(EvalError::no_such_key(KeyText(index))),
         },
@@ -145,7 +139,7 @@ fn look_up<'a>(
                 }
             };
             match usize::try_from(at).ok().and_then(|at| list.get(at)) {
-                Some(value) => Ok(Some(*value)),
+                Some(value) => Ok(Some(value)),
                 None if optional => Ok(None),
                 None => Err(EvalError::new(ErrorKind::IndexOutOfRange, format!("index out of bounds: {at}"))),
             }
@@ -165,7 +159,9 @@ fn look_up<'a>(
 impl Step {
     fn is_optional(&self) -> bool {
         match self {
-            Self::Field { optional, .. } | Self::Index { optional, .. } => *optional,
+            Self::Field { optional, .. } | Self::Key { optional, .. } | Self::Index { optional, .. } => {
+                *optional
+            }
         }
     }
 }

@@ -70,8 +70,8 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    pub fn field(&self, name: &str) -> Option<Value<'a>> {
-        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value)
+    pub fn field(&self, name: &str) -> Option<&'a Value<'a>> {
+        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 }
 
@@ -224,10 +224,22 @@ fn deduplicate_large<'a>(
     Ok(kept.finish())
 }
 
-/// `a == b`, for keys: most have another length or another first byte, and a comparison of memory is a call.
+/// `a == b`, for keys: nearly all are short, and a comparison of memory is a call that costs more than they do.
 #[inline]
 fn same_text(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.as_bytes().first() == b.as_bytes().first() && a == b
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        0 => true,
+        // The first byte, the last and the one between.
+        1..4 => a[0] == b[0] && a.last() == b.last() && a[a.len() / 2] == b[b.len() / 2],
+        // Two words that overlap.
+        4..8 => a.first_chunk::<4>() == b.first_chunk::<4>() && a.last_chunk::<4>() == b.last_chunk::<4>(),
+        8..=16 => a.first_chunk::<8>() == b.first_chunk::<8>() && a.last_chunk::<8>() == b.last_chunk::<8>(),
+        _ => a.first_chunk::<8>() == b.first_chunk::<8>() && a == b,
+    }
 }
 
 fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
