@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use usher_cel::document::{self, Options};
+use usher_cel::document::{self, Options, Scanner};
 use usher_cel::eval::Activation;
 use usher_cel::{Arena, Env, EvalResult, Meter, Value};
 
@@ -29,10 +29,7 @@ fn main() {
     // `evaluate --instructions CASE`: nothing but that case, for a tool that counts instructions.
     let args: Vec<String> = std::env::args().collect();
     if let Some(at) = args.iter().position(|arg| arg == "--instructions") {
-        let case = args.get(at + 1).and_then(|name| CASES.iter().find(|(case, _)| case == name));
-        let (_, predicate) = case.expect("the name of a case follows");
-        let ours = Ours::new(predicate, &pod());
-        (0..ROUNDS).for_each(|_| assert!(black_box(ours.run())));
+        only(args.get(at + 1).expect("the name of a case follows"));
         return;
     }
     println!(
@@ -61,7 +58,22 @@ fn main() {
         let arena = Arena::default();
         document::parse(&pod, &arena, Options::default()).is_ok()
     });
-    println!("parse the object, {} bytes: {parse:.0} ns", pod.len());
+    let skip = time(ROUNDS / 10, || Scanner::new(&pod).skip().is_ok());
+    println!("the object, {} bytes: check {skip:.0} ns, parse {parse:.0} ns", pod.len());
+}
+
+fn only(name: &str) {
+    let pod = pod();
+    let repeat = |run: &dyn Fn() -> bool| (0..ROUNDS).for_each(|_| assert!(black_box(run())));
+    match name {
+        "check" => repeat(&|| Scanner::new(&pod).skip().is_ok()),
+        "parse" => repeat(&|| document::parse(&pod, &Arena::default(), Options::default()).is_ok()),
+        _ => {
+            let (_, predicate) = CASES.iter().find(|(case, _)| *case == name).expect("a case of that name");
+            let ours = Ours::new(predicate, &pod);
+            repeat(&|| ours.run());
+        }
+    }
 }
 
 fn time(rounds: u32, mut run: impl FnMut() -> bool) -> f64 {

@@ -1,11 +1,11 @@
 //! A text 64 bytes at a time: which bytes are what, a bit each, the first byte lowest.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::u8x64;
 
 pub(super) const BLOCK: usize = u64::BITS as usize;
 
 /// The bytes of one block that JSON cares about, wherever they stand.
-#[derive(Default)]
 pub(super) struct Marks {
     pub(super) quotes: u64,
     pub(super) backslashes: u64,
@@ -21,42 +21,33 @@ pub(super) struct Marks {
 impl Marks {
     /// Of the first block of `rest`; what is missing at the end counts as white space.
     #[inline(always)]
-    pub(super) fn of(rest: &[u8]) -> Self {
+    pub(super) fn of<S: Simd>(simd: S, rest: &[u8]) -> Self {
         match rest.first_chunk::<BLOCK>() {
-            Some(block) => Self::of_block(block),
+            Some(block) => Self::of_block(simd, block),
             None => {
                 let mut block = [b' '; BLOCK];
                 block[..rest.len()].copy_from_slice(rest);
-                Self::of_block(&block)
+                Self::of_block(simd, &block)
             }
         }
     }
 
     #[inline(always)]
-    fn of_block(block: &[u8; BLOCK]) -> Self {
-        let (quarters, _) = block.as_chunks::<16>();
-        let mut least = u8x16::new([u8::MAX; 16]);
-        let marks = quarters.iter().rev().fold(Self::default(), |marks, quarter| {
-            let quarter = u8x16::new(*quarter);
-            least = least.min(quarter);
-            let with = |bits: u64, mask: u8x16| bits << 16 | u64::from(mask.to_bitmask());
-            let is = |byte| quarter.simd_eq(u8x16::new([byte; 16]));
-            // Square brackets differ from curly ones by this bit; no other byte becomes one of them.
-            let curled = quarter | u8x16::new([b'{' ^ b'['; 16]);
-            Self {
-                quotes: with(marks.quotes, is(b'"')),
-                backslashes: with(marks.backslashes, is(b'\\')),
-                has_controls: false,
-                opens: with(marks.opens, curled.simd_eq(u8x16::new([b'{'; 16]))),
-                closes: with(marks.closes, curled.simd_eq(u8x16::new([b'}'; 16]))),
-                // Lifts `{` and what is above it to where the mask looks, the highest bit.
-                curly: with(marks.curly, quarter + u8x16::new([0x80 - b'{'; 16])),
-                colons: with(marks.colons, is(b':')),
-                commas: with(marks.commas, is(b',')),
-            }
-        });
-        let controls = least.min(u8x16::new([0x1f; 16])).simd_eq(least).to_bitmask();
-        Self { has_controls: controls != 0, ..marks }
+    fn of_block<S: Simd>(simd: S, block: &[u8; BLOCK]) -> Self {
+        let bytes = u8x64::load_array(simd, *block);
+        let is = |byte: u8| bytes.simd_eq(byte).to_bitmask();
+        // Square brackets differ from curly ones by this bit; no other byte becomes one of them.
+        let curled = bytes | (b'{' ^ b'[');
+        Self {
+            quotes: is(b'"'),
+            backslashes: is(b'\\'),
+            has_controls: bytes.simd_lt(b' ').any_true(),
+            opens: curled.simd_eq(b'{').to_bitmask(),
+            closes: curled.simd_eq(b'}').to_bitmask(),
+            curly: bytes.simd_ge(b'{').to_bitmask(),
+            colons: is(b':'),
+            commas: is(b','),
+        }
     }
 }
 

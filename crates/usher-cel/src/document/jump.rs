@@ -1,5 +1,8 @@
 //! Moving over a value that is known to be JSON.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch};
+
 use super::blocks::{BLOCK, Marks, Strings};
 
 /// The offset behind the list or object that begins at `at`, found by counting brackets outside of strings and nothing else; `None` when
@@ -7,11 +10,16 @@ use super::blocks::{BLOCK, Marks, Strings};
 ///
 /// Checks nothing, and so takes a fifth of the time of a check: 64 bytes a step, with no branch that depends on where tokens begin.
 pub(super) fn behind_brackets(bytes: &[u8], at: usize) -> Option<usize> {
+    dispatch!(Level::new(), simd => by_blocks(simd, bytes, at))
+}
+
+#[inline(always)]
+fn by_blocks<S: Simd>(simd: S, bytes: &[u8], at: usize) -> Option<usize> {
     let mut strings = Strings::default();
     let mut depth = 0;
     let mut base = at;
     while let Some(rest) = bytes.get(base..).filter(|rest| !rest.is_empty()) {
-        let marks = Marks::of(rest);
+        let marks = Marks::of(simd, rest);
         let outside = !strings.of(&marks).inside;
         let (opens, closes) = (marks.opens & outside, marks.closes & outside);
         // Unless this block may be the last one, only the sums matter.

@@ -25,12 +25,6 @@ impl Nesting {
         MAX_DEPTH - self.room
     }
 
-    /// How many more levels may be opened.
-    #[inline(always)]
-    pub(super) fn room(&self) -> usize {
-        self.room
-    }
-
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.room == 0

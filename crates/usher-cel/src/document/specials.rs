@@ -1,6 +1,7 @@
 //! Where strings stop being plain.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 
 /// The quotes, backslashes and control characters of one block of a text, a bit each.
 ///
@@ -45,12 +46,12 @@ impl Specials {
     fn of_block(bytes: &[u8], base: usize) -> Self {
         let rest = bytes.get(base..).unwrap_or_default();
         let bits = match rest.first_chunk::<BLOCK>() {
-            Some(block) => special_bits(block),
+            Some(block) => dispatch!(Level::new(), simd => special_bits(simd, block)),
             None => {
                 // Filled up with control characters, so that every search ends at the end of the text.
                 let mut block = [0; BLOCK];
                 block[..rest.len()].copy_from_slice(rest);
-                special_bits(&block)
+                dispatch!(Level::new(), simd => special_bits(simd, &block))
             }
         };
         Self { base, bits }
@@ -58,17 +59,9 @@ impl Specials {
 }
 
 #[inline(always)]
-fn special_bits(block: &[u8; BLOCK]) -> u64 {
-    const QUOTE: u8x16 = u8x16::new([b'"'; 16]);
-    const BACKSLASH: u8x16 = u8x16::new([b'\\'; 16]);
-    const LAST_CONTROL: u8x16 = u8x16::new([0x1f; 16]);
-    let (quarters, _) = block.as_chunks::<16>();
-    quarters.iter().rev().fold(0, |bits, quarter| {
-        let quarter = u8x16::new(*quarter);
-        let control = quarter.min(LAST_CONTROL).simd_eq(quarter);
-        let special = control | quarter.simd_eq(QUOTE) | quarter.simd_eq(BACKSLASH);
-        bits << 16 | u64::from(special.to_bitmask())
-    })
+fn special_bits<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
+    let bytes = u8x64::load_array(simd, *block);
+    (bytes.simd_eq(b'"') | bytes.simd_eq(b'\\') | bytes.simd_lt(b' ')).to_bitmask()
 }
 
 #[cfg(test)]

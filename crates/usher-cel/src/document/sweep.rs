@@ -7,23 +7,35 @@
 //!
 //! Whatever this does not know to be right, be it white space or an error, is left to the loop over tokens, which knows what to say.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch};
+
+use super::MAX_DEPTH;
 use super::blocks::{BLOCK, InStrings, Marks, Strings};
 use super::lex::{Lexer, escape};
-use super::nesting::Nesting;
 
 /// The offset behind the list or object that begins at `at`, `outside` levels deep in others, if it is known to be right.
 pub(super) fn behind_checked(text: &str, at: usize, outside: usize) -> Option<usize> {
+    // What a word of levels may add must stay below the limit.
+    if outside + BLOCK > MAX_DEPTH {
+        return None;
+    }
+    dispatch!(Level::new(), simd => by_blocks(simd, text, at))
+}
+
+#[inline(always)]
+fn by_blocks<S: Simd>(simd: S, text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut sweep = Sweep {
         text,
-        nesting: Nesting::new(outside),
+        levels: NO_LEVEL,
         strings: Strings::default(),
         // As if the value stood behind a colon.
         before: Last { before_start: u64::MAX, ..Last::default() },
     };
     let mut base = at;
     while let Some(rest) = bytes.get(base..).filter(|rest| !rest.is_empty()) {
-        match sweep.block(rest, base)? {
+        match sweep.block(&Marks::of(simd, rest), base)? {
             Some(end) => return Some(end),
             None => base += BLOCK,
         }
@@ -31,9 +43,13 @@ pub(super) fn behind_checked(text: &str, at: usize, outside: usize) -> Option<us
     None
 }
 
+/// See [`Sweep::levels`].
+const NO_LEVEL: u64 = 1;
+
 struct Sweep<'b> {
     text: &'b str,
-    nesting: Nesting,
+    /// Which of the open lists and objects are objects: a bit each, the innermost lowest, above them a 1 that marks their end.
+    levels: u64,
     strings: Strings,
     before: Last,
 }
@@ -67,9 +83,8 @@ struct Brackets {
 impl Sweep<'_> {
     /// `None`: not known to be right. `Some(None)`: right so far.
     #[inline(always)]
-    fn block(&mut self, rest: &[u8], base: usize) -> Option<Option<usize>> {
-        let marks = Marks::of(rest);
-        let InStrings { inside, quotes, escapes } = self.strings.of(&marks);
+    fn block(&mut self, marks: &Marks, base: usize) -> Option<Option<usize>> {
+        let InStrings { inside, quotes, escapes } = self.strings.of(marks);
         let outside = !inside;
         let (opens, closes) = (marks.opens & outside, marks.closes & outside);
         let (colons, commas) = (marks.colons & outside, marks.commas & outside);
@@ -108,7 +123,9 @@ impl Sweep<'_> {
         Some(end)
     }
 
-    /// Opens and closes levels. `None` for a bracket of the wrong kind or a level too deep.
+    /// Opens and closes levels. `None` for a bracket of the wrong kind, or more levels than a word has bits.
+    ///
+    /// But for the end of the value nothing here branches on what a bracket is, which no processor foresees.
     #[inline(always)]
     fn brackets(
         &mut self,
@@ -118,42 +135,32 @@ impl Sweep<'_> {
         commas: u64,
         base: usize,
     ) -> Option<Brackets> {
-        // A block opens at most so many levels; the last few before the limit are not for here.
-        if self.nesting.room() < BLOCK {
+        if self.levels.leading_zeros() < opens.count_ones() {
             return None;
         }
         // Brackets with nothing between them change nothing, as half of those of `managedFields`. (The value itself may be such a pair.)
-        let empty = opens & closes >> 1 & !(curly ^ curly >> 1) & !u64::from(!self.nesting.inside());
-        let mut member_commas = 0;
-        // The bytes that no bracket was seen behind yet.
-        let mut open_end = u64::MAX;
+        let empty = opens & closes >> 1 & !(curly ^ curly >> 1) & !u64::from(self.levels == NO_LEVEL);
         let mut left = (opens | closes) & !(empty | empty << 1);
+        let mut levels = self.levels;
+        let (mut member_commas, mut wrong, mut seen) = (0, 0, 0);
         while left != 0 {
-            let bracket = left & left.wrapping_neg();
-            let behind = !(bracket | (bracket - 1));
-            if self.nesting.in_object() {
-                member_commas |= commas & open_end & !behind;
-            }
-            open_end = behind;
-            left &= behind;
-            let is_curly = curly & bracket != 0;
-            if opens & bracket != 0 {
-                self.nesting.push(is_curly);
-                continue;
-            }
-            if !self.nesting.inside() || self.nesting.in_object() != is_curly {
-                return None;
-            }
-            self.nesting.pop();
-            if !self.nesting.inside() {
-                let end = base + bracket.trailing_zeros() as usize + 1;
-                return Some(Brackets { member_commas, value: !behind, end: Some(end) });
+            let place = left.trailing_zeros();
+            let so_far = left ^ (left - 1);
+            left &= left - 1;
+            let in_object = levels & 1;
+            member_commas |= commas & so_far & !seen & 0_u64.wrapping_sub(in_object);
+            seen = so_far;
+            let (is_open, is_curly) = (opens >> place & 1, curly >> place & 1);
+            wrong |= (is_open ^ 1) & (in_object ^ is_curly);
+            levels = if is_open == 1 { levels << 1 | is_curly } else { levels >> 1 };
+            if levels == NO_LEVEL {
+                let end = base + place as usize + 1;
+                return (wrong == 0).then_some(Brackets { member_commas, value: seen, end: Some(end) });
             }
         }
-        if self.nesting.in_object() {
-            member_commas |= commas & open_end;
-        }
-        Some(Brackets { member_commas, value: u64::MAX, end: None })
+        member_commas |= commas & !seen & 0_u64.wrapping_sub(levels & 1);
+        self.levels = levels;
+        (wrong == 0).then_some(Brackets { member_commas, value: u64::MAX, end: None })
     }
 }
 

@@ -90,12 +90,12 @@ fn every_short_text_is_judged_as_by_the_loop_over_tokens() {
 #[test]
 fn a_review_is_known_to_be_right_and_levels_are_counted() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-    for (levels, outside) in [(MAX_DEPTH - 100, 0), (MAX_DEPTH - 105, 5), (63, 0), (64, 0), (65, 0), (200, 0)]
-    {
-        assert_eq!(behind_checked(&nested(levels), 0, outside), Some(2 * levels));
+    // As many as a word holds beside the mark of their end; what is deeper is left to the loop over tokens.
+    for (levels, is_known) in [(1, true), (62, true), (63, true), (64, false), (200, false)] {
+        assert_eq!(behind_checked(&nested(levels), 0, 0), is_known.then_some(2 * levels), "{levels}");
     }
-    assert_eq!(behind_checked(&nested(MAX_DEPTH + 1), 0, 0), None);
-    assert_eq!(behind_checked(&nested(MAX_DEPTH - 4), 0, 5), None);
+    assert_eq!(behind_checked(&nested(63), 0, MAX_DEPTH - 64), Some(126));
+    assert_eq!(behind_checked(&nested(1), 0, MAX_DEPTH - 63), None);
     let managed = format!(
         r#"{{"f:metadata":{{{}}}}}"#,
         vec![r#""k:{\"name\":\"x\"}":{".":{},"f:a":{}}"#; 50].join(",")
