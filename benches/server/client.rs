@@ -39,10 +39,16 @@ impl Client {
         );
         let request = [head.as_bytes(), review].concat();
         for _ in 0..count.div_ceil(CONNECTIONS) {
+            // Encrypted before any is sent, so that the server has them all at about the same time and never waits between two of them.
             for connection in &mut self.connections {
-                connection.write_all(&request).and_then(|()| connection.flush()).expect("a request sent");
+                connection.conn.writer().write_all(&request).expect("room for a request");
             }
             for connection in &mut self.connections {
+                connection.flush().expect("a request sent");
+            }
+            // The last one first, so that this client sleeps once a round. To wake it is charged to the server, and in the order of sending it
+            // would sleep for every answer of a server that is slower than itself, and for few of one that is faster.
+            for connection in self.connections.iter_mut().rev() {
                 read_answer(connection, &mut self.buffer);
             }
         }
