@@ -5,8 +5,10 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// How a scalar is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ScalarStyle {
     /// `text`
     Plain,

@@ -1,17 +1,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Code, Diagnostic, Place, ScalarStyle, SourceText, scalar};
 
 /// Where each field of one document stands in its file. Cheap to clone.
+///
+/// A server holds one for every object as long as it runs, and looks into it only when there is something to say about the object. So
+/// the tree is kept packed, in about a tenth of its memory, and unpacked for each question.
 #[derive(Clone, Debug)]
 pub struct SourceMap {
     source: SourceText,
-    root: Arc<Node>,
+    /// A [`Node`].
+    packed: Arc<[u8]>,
 }
 
 /// A value of the document with its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Node {
     /// Bytes of the file: all of a scalar; of a list or mapping its first item.
     pub span: Range<usize>,
@@ -20,7 +26,7 @@ pub struct Node {
 }
 
 /// The shape of a [`Node`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A text, number, boolean or null, as it was written.
     Scalar {
@@ -38,7 +44,7 @@ pub enum NodeKind {
 }
 
 /// A key of a mapping with its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Key {
     /// The key as JSON has it.
     pub name: Box<str>,
@@ -48,8 +54,10 @@ pub struct Key {
 
 impl SourceMap {
     /// The map of a document that was read from `source`.
-    pub fn new(source: SourceText, root: Arc<Node>) -> Self {
-        Self { source, root }
+    pub fn new(source: SourceText, root: &Node) -> Self {
+        // Into memory, and no part of a node refuses to be written: nothing here can fail.
+        let packed = postcard::to_allocvec(root).unwrap_or_default();
+        Self { source, packed: packed.into() }
     }
 
     /// The file that the document is in.
@@ -59,29 +67,43 @@ impl SourceMap {
 
     /// Where the value of a field stands. A field that is not there has the place of the nearest field around it.
     pub fn place(&self, field: &str) -> Place {
-        self.source.place(self.find(field).0.value_span())
+        self.source.place(find(&self.root(), field).0.value_span())
     }
 
     /// Where the key of a field stands; of an item of a list, the item.
     pub fn key_place(&self, field: &str) -> Place {
-        self.source.place(self.find(field).0.key_span())
+        self.source.place(find(&self.root(), field).0.key_span())
     }
 
     /// Where bytes of the decoded text of a field stand in the file. Where the way the text is written does not allow to
     /// tell, the start of the text.
     pub fn place_within(&self, field: &str, span: Range<usize>) -> Place {
-        self.source.place(self.span_within(field, span))
+        self.source.place(self.span_within(&self.root(), field, span))
     }
 
     /// A finding with its place in the file, taken from its field and, inside an expression, from its characters.
     #[must_use]
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
+        self.locate_in(&self.root(), diagnostic)
+    }
+
+    /// As [`Self::locate`], of many.
+    #[must_use]
+    pub fn locate_all(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if diagnostics.is_empty() {
+            return diagnostics;
+        }
+        let root = self.root();
+        diagnostics.into_iter().map(|diagnostic| self.locate_in(&root, diagnostic)).collect()
+    }
+
+    fn locate_in(&self, root: &Node, diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
         let span = match &diagnostic.text {
-            Some(text) => self.span_within(&diagnostic.field, text.span.clone()),
-            None => match self.find(&diagnostic.field) {
+            Some(text) => self.span_within(root, &diagnostic.field, text.span.clone()),
+            None => match find(root, &diagnostic.field) {
                 (found, true) if found.is_scalar() && diagnostic.code != Code::UnknownField => {
                     found.value_span()
                 }
@@ -91,8 +113,12 @@ impl SourceMap {
         diagnostic.in_file(&self.source, span)
     }
 
-    fn span_within(&self, field: &str, span: Range<usize>) -> Range<usize> {
-        let (found, exact) = self.find(field);
+    fn root(&self) -> Node {
+        postcard::from_bytes(&self.packed).unwrap_or(Node { span: 0..0, kind: NodeKind::List(Vec::new()) })
+    }
+
+    fn span_within(&self, root: &Node, field: &str, span: Range<usize>) -> Range<usize> {
+        let (found, exact) = find(root, field);
         match &found.node.kind {
             NodeKind::Scalar { style, indent, text } if exact => {
                 let raw = scalar::Raw {
@@ -108,28 +134,28 @@ impl SourceMap {
             _ => found.value_span(),
         }
     }
+}
 
-    /// The node of a field, or the nearest node around it and `false`.
-    fn find(&self, field: &str) -> (Found<'_>, bool) {
-        let mut found = Found { key: None, node: &self.root };
-        for step in steps(field) {
-            let next = match (&found.node.kind, step) {
-                (NodeKind::Mapping(entries), Step::Key(name)) => entries
-                    .iter()
-                    .find(|(key, _)| *key.name == *name)
-                    .map(|(k, v)| Found { key: Some(k), node: v }),
-                (NodeKind::List(items), Step::Index(index)) => {
-                    items.get(index).map(|node| Found { key: None, node })
-                }
-                _ => None,
-            };
-            match next {
-                Some(next) => found = next,
-                None => return (found, false),
+/// The node of a field, or the nearest node around it and `false`.
+fn find<'n>(root: &'n Node, field: &str) -> (Found<'n>, bool) {
+    let mut found = Found { key: None, node: root };
+    for step in steps(field) {
+        let next = match (&found.node.kind, step) {
+            (NodeKind::Mapping(entries), Step::Key(name)) => entries
+                .iter()
+                .find(|(key, _)| *key.name == *name)
+                .map(|(k, v)| Found { key: Some(k), node: v }),
+            (NodeKind::List(items), Step::Index(index)) => {
+                items.get(index).map(|node| Found { key: None, node })
             }
+            _ => None,
+        };
+        match next {
+            Some(next) => found = next,
+            None => return (found, false),
         }
-        (found, true)
     }
+    (found, true)
 }
 
 struct Found<'a> {

@@ -327,7 +327,7 @@ fn compile_bound(
 
 fn located(findings: Vec<Diagnostic>, map: Option<&SourceMap>) -> Vec<Diagnostic> {
     match map {
-        Some(map) => findings.into_iter().map(|finding| map.locate(finding)).collect(),
+        Some(map) => map.locate_all(findings),
         None => findings,
     }
 }

@@ -89,7 +89,7 @@ impl Manifest {
 pub fn read_values(name: &str, bytes: &[u8]) -> Result<Vec<(Value, SourceMap)>, Box<Diagnostic>> {
     let source = text(name, bytes)?;
     yaml::parse(&source)
-        .map(|read| read.map(|(value, node)| (value, SourceMap::new(source.clone(), node))))
+        .map(|read| read.map(|(value, node)| (value, SourceMap::new(source.clone(), &node))))
         .collect()
 }
 
@@ -147,7 +147,7 @@ impl<F: FnMut(Result<Document, Diagnostic>)> Opener<'_, F> {
         if self.count > MAX_DOCUMENTS {
             return;
         }
-        let map = SourceMap::new(self.source.clone(), node.clone());
+        let map = SourceMap::new(self.source.clone(), &node);
         let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
             let lacking = if text("apiVersion").is_none() { "apiVersion" } else { "kind" };

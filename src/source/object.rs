@@ -141,8 +141,7 @@ fn typed<T: DeserializeOwned>(
     schema: &Schema,
     object: fn(Loaded<T>) -> Object,
 ) -> Result<(Object, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let findings = schema.check(&document.value).into_iter();
-    let mut findings: Vec<Diagnostic> = findings.map(|finding| document.map.locate(finding)).collect();
+    let mut findings = document.map.locate_all(schema.check(&document.value));
     if findings.iter().all(|finding| finding.severity == Severity::Warning) {
         match serde_json::from_value::<T>(document.value) {
             Ok(value) => {
