@@ -1,4 +1,4 @@
-# CI calls these targets; everything they need beyond Rust, a C compiler, curl and openssl they install themselves.
+# CI calls these targets; everything they need beyond Rust, Go, a C compiler, curl and openssl they install themselves.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
@@ -21,8 +21,11 @@ lint: ## Formatting and lints, warnings refused
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-unit: ## All tests but the fuzzers
+unit: plane ## All tests but the fuzzers
 	cargo test --locked --workspace
+
+plane: ## A real etcd and API server for tests, built once (needs Go)
+	@tests/cluster/plane/build.sh
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60)
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
@@ -41,4 +44,4 @@ deny: ## Licences, bans and sources of the dependencies
 crd: build ## Write the generated CRD
 	$(BINARY) crd > deploy/crd/usher.dev_routingrules.yaml
 
-.PHONY: help run build test lint unit fuzz bench deny crd
+.PHONY: help run build test lint unit plane fuzz bench deny crd

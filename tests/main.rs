@@ -6,6 +6,7 @@
 mod architecture;
 mod certs;
 mod cli;
+mod cluster;
 mod controls;
 mod deploy;
 mod policies;

@@ -1,0 +1,3 @@
+//! Usher against a real API server.
+
+mod control_plane;
