@@ -27,6 +27,9 @@ unit: plane ## All tests but the fuzzers
 plane: ## A real etcd and API server for tests, built once (needs Go)
 	@tests/cluster/plane/build.sh
 
+cluster: build plane ## A real API server on loopback with Usher beside it, until Ctrl-C
+	cargo run --locked --example cluster -- $(BINARY)
+
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60)
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 	for target in parse compile; do \
@@ -44,4 +47,4 @@ deny: ## Licences, bans and sources of the dependencies
 crd: build ## Write the generated CRD
 	$(BINARY) crd > deploy/crd/usher.dev_routingrules.yaml
 
-.PHONY: help run build test lint unit plane fuzz bench deny crd
+.PHONY: help run build test lint unit plane cluster fuzz bench deny crd

@@ -66,7 +66,7 @@ fn load(paths: impl IntoIterator<Item = PathBuf>) -> Result<Arc<RuleSet>> {
     let source = DirectorySource::open(paths).map_err(|fault| anyhow::anyhow!("{fault}"))?;
     let snapshot = Arc::new(source.snapshot());
     let (mut writer, live) = RuleWriter::new(Protected::nothing());
-    feed(&Change::Reset(Arc::clone(&snapshot)), &mut writer);
+    feed([&Change::Reset(Arc::clone(&snapshot))], &mut writer);
     let findings = writer.reports().flat_map(|(_, report)| &report.diagnostics).chain(&snapshot.diagnostics);
     if let Some(fault) = findings.into_iter().find(|finding| finding.severity == Severity::Error) {
         bail!("{fault}");

@@ -33,7 +33,7 @@ pub(super) fn load(paths: &[PathBuf], flag: Option<&str>, protected: Protected) 
         DirectorySource::open(paths.iter().cloned()).map_err(|fault| Fault::of_flag(*fault, flag))?;
     let snapshot = Arc::new(source.snapshot());
     let (mut writer, live) = RuleWriter::new(protected);
-    feed(&Change::Reset(Arc::clone(&snapshot)), &mut writer);
+    feed([&Change::Reset(Arc::clone(&snapshot))], &mut writer);
     let diagnostics = findings(&snapshot, &writer);
     let found = found(&writer);
     if found == 0 && diagnostics.is_empty() {

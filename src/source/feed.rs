@@ -9,16 +9,18 @@ use super::object_store::StoredObject;
 use crate::engine;
 use crate::rules::{Item, ItemKey, ItemKind, RuleWriter};
 
-/// Takes a change over into the rules, and publishes them; whether anything is new.
-pub fn feed(change: &Change, writer: &mut RuleWriter) -> bool {
-    match change {
-        Change::Reset(snapshot) => reset(snapshot, writer),
-        Change::Apply(object) => apply(object, writer),
-        Change::Broken(broken) => apply_broken(broken, writer),
-        Change::Delete(key) => match item_key(key) {
-            Some(item) => writer.delete(&item),
-            None => writer.delete_object(&object_key(key)),
-        },
+/// Takes changes over into the rules in their order, and publishes them together; whether anything is new.
+pub fn feed<'c>(changes: impl IntoIterator<Item = &'c Change>, writer: &mut RuleWriter) -> bool {
+    for change in changes {
+        match change {
+            Change::Reset(snapshot) => reset(snapshot, writer),
+            Change::Apply(object) => apply(object, writer),
+            Change::Broken(broken) => apply_broken(broken, writer),
+            Change::Delete(key) => match item_key(key) {
+                Some(item) => writer.delete(&item),
+                None => writer.delete_object(&object_key(key)),
+            },
+        }
     }
     writer.publish()
 }

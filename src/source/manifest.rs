@@ -23,8 +23,18 @@ pub struct Document {
     pub key: ObjectKey,
     /// The whole object.
     pub value: Value,
-    /// Where its fields stand.
-    pub map: SourceMap,
+    /// Where its fields stand; `None` for an object that was not read from a file.
+    pub map: Option<SourceMap>,
+}
+
+impl Document {
+    /// A finding with its place, where there is a file.
+    pub(super) fn locate(&self, finding: Diagnostic) -> Diagnostic {
+        match &self.map {
+            Some(map) => map.locate(finding),
+            None => finding,
+        }
+    }
 }
 
 /// What one text holds.
@@ -194,7 +204,7 @@ impl<F: FnMut(Result<Document, Diagnostic>)> Opener<'_, F> {
             namespace: metadata("/metadata/namespace").into(),
             name: name.into(),
         };
-        self.found(Ok(Document { key, value, map }));
+        self.found(Ok(Document { key, value, map: Some(map) }));
     }
 
     fn found(&mut self, document: Result<Document, Diagnostic>) {

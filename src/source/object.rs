@@ -141,16 +141,21 @@ fn typed<T: DeserializeOwned>(
     schema: &Schema,
     object: fn(Loaded<T>) -> Object,
 ) -> Result<(Object, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut findings = document.map.locate_all(schema.check(&document.value));
+    let findings = schema.check(&document.value);
+    let mut findings = match &document.map {
+        Some(map) => map.locate_all(findings),
+        None => findings,
+    };
     if findings.iter().all(|finding| finding.severity == Severity::Warning) {
-        match serde_json::from_value::<T>(document.value) {
-            Ok(value) => {
-                let loaded = Loaded { object: Arc::new(value), key: document.key, map: Some(document.map) };
-                return Ok((object(loaded), findings));
-            }
+        let Document { key, value, map } = document;
+        match serde_json::from_value::<T>(value) {
+            Ok(value) => return Ok((object(Loaded { object: Arc::new(value), key, map }), findings)),
             Err(error) => {
                 let fault = Diagnostic::error(Code::InvalidValue, error.to_string());
-                findings.push(document.map.locate(fault));
+                findings.push(match &map {
+                    Some(map) => map.locate(fault),
+                    None => fault,
+                });
             }
         }
     }
@@ -184,7 +189,7 @@ fn unknown_version(document: &Document) -> Diagnostic {
     let message = format!("the version {} is not known", document.key.api_version);
     let versions = ADMISSION_VERSIONS.join(", ");
     let help = format!("write apiVersion: {ADMISSION_GROUP}/v1; known versions are {versions}");
-    document.map.locate(Diagnostic::error(Code::UnknownKind, message).at("apiVersion").help(help))
+    document.locate(Diagnostic::error(Code::UnknownKind, message).at("apiVersion").help(help))
 }
 
 /// Another group may have a kind of the same name; but who wrote it beside rules has most likely mistyped the group.
@@ -195,7 +200,7 @@ fn foreign_group(document: &Document) -> Diagnostic {
     let message =
         format!("{kind} of {api_version} is not a kind of rules or policies, so it decides nothing");
     let finding = Diagnostic::warning(Code::UnknownKind, message).at("apiVersion");
-    document.map.locate(finding.help(format!("write apiVersion: {group}/{version}")))
+    document.locate(finding.help(format!("write apiVersion: {group}/{version}")))
 }
 
 fn unknown_kind(document: &Document) -> Diagnostic {
@@ -206,5 +211,5 @@ fn unknown_kind(document: &Document) -> Diagnostic {
         ("kind", format!("there is no kind {kind} in the group {GROUP}"))
     };
     let fault = Diagnostic::error(Code::UnknownKind, message).at(field);
-    document.map.locate(fault.help(format!("write apiVersion: {GROUP}/{VERSION} and kind: RoutingRule")))
+    document.locate(fault.help(format!("write apiVersion: {GROUP}/{VERSION} and kind: RoutingRule")))
 }

@@ -1,3 +1,6 @@
 //! Usher against a real API server.
 
 mod control_plane;
+mod server;
+mod source;
+mod world;

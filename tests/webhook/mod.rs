@@ -1,7 +1,7 @@
 //! The webhook server over real TLS connections.
 
 mod certificates;
-mod client;
+pub(crate) mod client;
 mod connections;
 mod corpus;
 mod drain;

@@ -18,7 +18,7 @@ async fn serving(rules: &str) -> Server {
     std::fs::write(directory.path().join("rules.yaml"), rules).unwrap();
     let snapshot = Arc::new(DirectorySource::open([directory.path().to_owned()]).unwrap().snapshot());
     let (mut writer, live) = RuleWriter::new(Protected::new("usher-system"));
-    feed(&Change::Reset(snapshot), &mut writer);
+    feed([&Change::Reset(snapshot)], &mut writer);
     let findings: Vec<String> =
         writer.reports().flat_map(|(_, report)| report.diagnostics.iter().map(ToString::to_string)).collect();
     assert!(findings.is_empty(), "{findings:?}");

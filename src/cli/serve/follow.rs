@@ -1,24 +1,35 @@
-//! The one task that follows the source of rules and puts changes in force.
+//! The one task that follows the sources of rules and puts changes in force.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
+use super::findings::{Found, found, log};
 use super::rule_metrics::{Loaded, RuleMetrics};
-use crate::cli::findings::counts;
-use crate::cli::load::{findings, is_rule, nothing_in};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::cli::load::{is_rule, nothing_in};
+use crate::diagnostic::Severity;
 use crate::engine::RuleSet;
 use crate::rules::{LiveRules, RuleWriter};
-use crate::source::{Change, DirectorySource, Snapshot, WatchOptions, feed, watch};
+use crate::source::{
+    Change, ClusterSource, DirectorySource, Merge, Origin, Snapshot, WatchOptions, feed, watch as watch_files,
+};
 use crate::telemetry::Gate;
 
-/// Changes that may wait: the source sends all that there is, so a newer one makes an older one superfluous.
-const QUEUE: usize = 1;
-/// Findings that are logged of one change; the rest is counted. A directory of broken files must not flood the log.
-const MOST_LOGGED: usize = 100;
+/// Changes of files that may wait: each is all that there is, so a newer one makes an older one superfluous.
+const FILES: usize = 1;
+/// Changes of the cluster that may wait, and are then put in force together: what a storm of 200 a second brings while 10,000 rules are
+/// published. The watches wait for room.
+const CLUSTER: usize = 256;
+
+/// Where rules come from.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    pub(super) files: Option<DirectorySource>,
+    pub(super) cluster: Option<ClusterSource>,
+}
 
 /// Owns the writer of the rules.
 #[derive(Debug)]
@@ -26,36 +37,56 @@ pub(super) struct Follower {
     writer: RuleWriter,
     live: LiveRules,
     metrics: RuleMetrics,
-    /// Opened once the rules are loaded.
+    /// Opened once the rules of all sources are loaded.
     gate: Gate,
+    merge: Merge,
     /// What was found at the last change.
-    known: Vec<Diagnostic>,
+    known: Vec<Found>,
 }
 
 impl Follower {
     pub(super) fn new(writer: RuleWriter, live: LiveRules, metrics: RuleMetrics, gate: Gate) -> Self {
-        Self { writer, live, metrics, gate, known: Vec::new() }
+        let merge = Merge::of(false, false);
+        Self { writer, live, metrics, gate, merge, known: Vec::new() }
     }
 
-    /// Follows the source for as long as it can be read. The end is an error of its own, which the process acts on.
-    pub(super) async fn run(mut self, source: DirectorySource) {
-        let roots = source.roots().to_vec();
-        let (tx, mut rx) = mpsc::channel(QUEUE);
-        let mut watching = Box::pin(watch(source, WatchOptions::default(), tx));
+    /// Follows the sources for as long as they can be read. The end is an error of its own, which the process acts on.
+    pub(super) async fn run(mut self, Sources { files, cluster }: Sources) {
+        self.merge = Merge::of(files.is_some(), cluster.is_some());
+        let roots = files.as_ref().map(|files| files.roots().to_vec()).unwrap_or_default();
+        let (files_tx, mut from_files) = mpsc::channel(FILES);
+        let (cluster_tx, mut from_cluster) = mpsc::channel(CLUSTER);
+        let mut watching_files = Box::pin(async move {
+            match files {
+                Some(files) => watch_files(files, WatchOptions::default(), files_tx).await.err(),
+                None => std::future::pending().await,
+            }
+        });
+        let mut watching_cluster = Box::pin(async move {
+            match cluster {
+                Some(cluster) => cluster.run(cluster_tx).await,
+                None => std::future::pending().await,
+            }
+        });
         loop {
-            let change = tokio::select! {
-                ended = &mut watching => {
-                    tracing::error!(error = ?ended.err(), "the rules cannot be followed any more");
+            let mut told = Vec::new();
+            let mut changes = Vec::new();
+            tokio::select! {
+                error = &mut watching_files => {
+                    tracing::error!(?error, "the rules cannot be followed any more");
                     return;
                 }
-                Some(change) = rx.recv() => change,
-            };
-            let Change::Reset(snapshot) = change else { continue };
-            if snapshot.files == 0 {
-                tracing::warn!("--rules: no rules: {}", nothing_in(&roots, 0));
+                () = &mut watching_cluster => {
+                    tracing::error!("the rules of the cluster cannot be followed any more");
+                    return;
+                }
+                Some(change) = from_files.recv() => changes.push((Origin::Directory, change)),
+                _ = from_cluster.recv_many(&mut told, CLUSTER), if !from_cluster.is_closed() => {}
             }
+            changes.extend(told.into_iter().filter_map(|told| Some((Origin::Cluster, told.change?))));
+            warn_of_nothing(&changes, &roots);
             // Thousands of rules take a while to compile; reviews must not wait for it.
-            match spawn_blocking(move || self.take_up(&snapshot)).await {
+            match spawn_blocking(move || self.take_up(changes)).await {
                 Ok(this) => self = this,
                 Err(error) => {
                     tracing::error!(%error, "the rules could not be taken up");
@@ -65,24 +96,47 @@ impl Follower {
         }
     }
 
-    fn take_up(mut self, snapshot: &Arc<Snapshot>) -> Self {
+    fn take_up(mut self, changes: Vec<(Origin, Change)>) -> Self {
         let start = Instant::now();
-        let changed = feed(&Change::Reset(Arc::clone(snapshot)), &mut self.writer);
-        let found = findings(snapshot, &self.writer);
+        let mut files = Arc::clone(self.merge.files());
+        let mut merged = Vec::new();
+        for (origin, change) in changes {
+            if let (Origin::Directory, Change::Reset(snapshot)) = (origin, &change) {
+                files = Arc::clone(snapshot);
+            }
+            merged.extend(self.merge.take(origin, change));
+        }
+        let changed = feed(&merged, &mut self.writer);
+        if self.merge.is_complete() {
+            self.report(&merged, &files, changed, start);
+            self.gate.open();
+        }
+        self
+    }
+
+    /// Tells people, and whoever writes the status.
+    fn report(&mut self, changes: &[Change], files: &Snapshot, changed: bool, start: Instant) {
+        let first = !self.gate.is_open();
+        // Other objects come and go all the time.
+        if !first && !changes.iter().any(concerns_rules) {
+            return;
+        }
+        let found = found(files, &self.writer);
+        if !first && !changed && found == self.known && !is_reset(changes) {
+            return;
+        }
         let rules = self.live.load();
-        let loaded = self.loaded(snapshot, &found, &rules);
+        let loaded = self.loaded(files, &found, &rules);
         self.metrics.reloaded(&loaded);
         log(found.iter().filter(|finding| !self.known.contains(finding)));
         self.known = found;
-        let first = !self.gate.is_open();
-        self.gate.open();
         let Loaded { rules: count, rejected, errors, warnings, broken_files, .. } = loaded;
         tracing::info!(
             rules = count,
             rejected,
             errors,
             warnings,
-            files = snapshot.files,
+            files = files.files,
             broken_files,
             changed,
             revision = rules.revision(),
@@ -97,11 +151,10 @@ impl Follower {
                  let through with failurePolicy Ignore"
             );
         }
-        self
     }
 
-    fn loaded(&self, snapshot: &Snapshot, found: &[Diagnostic], rules: &RuleSet) -> Loaded {
-        let (errors, warnings) = counts(found);
+    fn loaded(&self, files: &Snapshot, found: &[Found], rules: &RuleSet) -> Loaded {
+        let errors = found.iter().filter(|found| found.diagnostic.severity == Severity::Error).count();
         let reports = || self.writer.reports().filter(|(key, _)| is_rule(key.kind));
         let accepted = reports().filter(|(_, report)| report.accepted).count();
         Loaded {
@@ -109,31 +162,31 @@ impl Follower {
             accepted,
             rejected: reports().count() - accepted,
             errors,
-            warnings,
-            broken_files: snapshot.broken_files,
+            warnings: found.len() - errors,
+            broken_files: files.broken_files,
         }
     }
 }
 
-/// Findings with their place, each once.
-fn log<'f>(findings: impl Iterator<Item = &'f Diagnostic>) {
-    let mut left_out = 0_usize;
-    for (number, finding) in findings.enumerate() {
-        if number >= MOST_LOGGED {
-            left_out += 1;
-            continue;
-        }
-        let place = finding.place.as_ref();
-        let (file, line) = (place.map(|place| &*place.file), place.map(|place| place.line));
-        let (column, code) = (place.map(|place| place.column), finding.code.as_str());
-        let field = Some(finding.field.as_str()).filter(|field| !field.is_empty());
-        let help = finding.help.as_deref();
-        match finding.severity {
-            Severity::Error => tracing::error!(file, line, column, code, field, help, "{}", finding.message),
-            Severity::Warning => tracing::warn!(file, line, column, code, field, help, "{}", finding.message),
-        }
+fn warn_of_nothing(changes: &[(Origin, Change)], roots: &[PathBuf]) {
+    let is_empty = |change: &Change| matches!(change, Change::Reset(snapshot) if snapshot.files == 0);
+    if changes.iter().any(|(origin, change)| *origin == Origin::Directory && is_empty(change)) {
+        tracing::warn!("--rules: no rules: {}", nothing_in(roots, 0));
     }
-    if left_out > 0 {
-        tracing::warn!(findings = left_out, "more findings were left out; usher check shows them all");
+}
+
+/// A source was read anew, which people want to see even if nothing came of it.
+fn is_reset(changes: &[Change]) -> bool {
+    changes.iter().any(|change| matches!(change, Change::Reset(_)))
+}
+
+/// Whether something may have become of rules.
+fn concerns_rules(change: &Change) -> bool {
+    use crate::source::Object;
+    match change {
+        Change::Reset(_) => true,
+        Change::Apply(object) => !matches!(object, Object::Other(_)),
+        Change::Broken(_) => true,
+        Change::Delete(key) => crate::rules::ItemKind::parse(&key.kind).is_some(),
     }
 }

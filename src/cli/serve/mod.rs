@@ -1,13 +1,17 @@
 //! `usher serve`.
 
+mod cluster;
+mod findings;
 mod follow;
 mod process;
 mod rule_metrics;
+mod watch_metrics;
 
 pub use process::{Addresses, Deciding, Process};
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
 use prometheus::Registry;
 
@@ -15,15 +19,17 @@ use super::Exit;
 use super::terminal::Fault;
 use crate::engine::{Decision, Protected, Query, Request, decide};
 use crate::rules::{LiveRules, RuleWriter};
-use crate::source::DirectorySource;
+use crate::source::{ClusterSource, DirectorySource};
 use crate::telemetry::{Gate, init_logs};
 use crate::webhook::{Admit, ServerArgs};
-use follow::Follower;
+use cluster::ClusterArgs;
+use follow::{Follower, Sources};
 use rule_metrics::RuleMetrics;
+use watch_metrics::WatchMetrics;
 
-/// Answer the API server's AdmissionReviews over HTTPS by the rules of files and directories.
+/// Answer the API server's AdmissionReviews over HTTPS by the rules of files and directories, of the API server, or both.
 ///
-/// Changes of the files are taken up while running. Paths: /mutate and /validate for all rules; /mutate/fail, /mutate/ignore, /validate/fail
+/// Changes are taken up while running. Paths: /mutate and /validate for all rules; /mutate/fail, /mutate/ignore, /validate/fail
 /// and /validate/ignore for the rules of one failure policy.
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -32,7 +38,7 @@ use rule_metrics::RuleMetrics;
 )]
 pub(super) struct ServeArgs {
     /// Rules: files, or directories with .yaml, .yml and .json files. Objects beside them serve as namespaces and parameters.
-    #[arg(short = 'f', long, value_name = "PATH", required = true, num_args = 1.., help_heading = "Rules")]
+    #[arg(short = 'f', long, value_name = "PATH", num_args = 1.., help_heading = "Rules")]
     rules: Vec<PathBuf>,
 
     /// Namespace that the server runs in. Its requests are never intercepted, as are those of kube-system and kube-node-lease.
@@ -47,11 +53,23 @@ pub(super) struct ServeArgs {
     own_namespace: String,
 
     #[command(flatten)]
+    cluster: ClusterArgs,
+
+    #[command(flatten)]
     server: ServerArgs,
 }
 
-pub(super) fn run(ServeArgs { rules, own_namespace, server }: ServeArgs) -> anyhow::Result<Exit> {
-    let source = DirectorySource::open(rules).map_err(|fault| Fault::of_flag(*fault, Some("--rules")))?;
+pub(super) fn run(ServeArgs { rules, own_namespace, cluster, server }: ServeArgs) -> anyhow::Result<Exit> {
+    let with_cluster = cluster.is_wanted(rules.is_empty());
+    if rules.is_empty() && !with_cluster {
+        bail!(
+            "there are no rules: name files or directories with --rules, or take those of the API server with --cluster"
+        );
+    }
+    let files = match rules {
+        none if none.is_empty() => None,
+        rules => Some(DirectorySource::open(rules).map_err(|fault| Fault::of_flag(*fault, Some("--rules")))?),
+    };
     let registry = Registry::new();
     let metrics = RuleMetrics::register(&registry)?;
     let (writer, live) = RuleWriter::new(Protected::new(&own_namespace));
@@ -59,8 +77,19 @@ pub(super) fn run(ServeArgs { rules, own_namespace, server }: ServeArgs) -> anyh
     let follower = Follower::new(writer, live.clone(), metrics, gate.clone());
     // Before anything is told that goes to the log: the guard writes what is left of it.
     let _logs = init_logs(server.log_format, &server.log_level)?;
-    let deciding = Deciding { admit: Rules(live), rules: gate, follow: follower.run(source) };
-    Process::prepare(server, registry, deciding)?.run()?;
+    let runtime = process::runtime()?;
+    let cluster = match with_cluster {
+        false => None,
+        true => {
+            let client = runtime.block_on(cluster.connection().client())?;
+            let source = ClusterSource::new(client, cluster.options());
+            registry.register(Box::new(WatchMetrics::of(source.health())?))?;
+            Some(source)
+        }
+    };
+    let follow = follower.run(Sources { files, cluster });
+    let deciding = Deciding { admit: Rules(live), rules: gate, follow };
+    Process::prepare(server, registry, deciding)?.run(runtime)?;
     Ok(Exit::Clean)
 }
 

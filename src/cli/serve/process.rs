@@ -3,11 +3,13 @@
 //! Two runtimes: one for reviews, and a small one of its own for the admin port, which stays up until the very end.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::sync_channel;
 
 use anyhow::{Context as _, anyhow};
 use prometheus::Registry;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -26,6 +28,18 @@ const ADMIN_CONNECTIONS: usize = 64;
 /// Of each thread that decides or compiles: an expression may nest as deep as the parser allows, sixteen variables of a rule may do so on
 /// top of each other, and what does not fit ends the process. Memory is only taken where a thread has been.
 const STACK_BYTES: usize = 16 << 20;
+
+/// The runtime for reviews, and for what follows the rules.
+///
+/// # Errors
+/// When the system has no threads left.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_name("serve")
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()
+}
 
 /// What decides, and what keeps it up to date.
 #[derive(Debug)]
@@ -78,12 +92,7 @@ where
     ///
     /// # Errors
     /// When an address cannot be bound, or when a part that must run for as long as the server has ended before.
-    pub fn run(self) -> anyhow::Result<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .thread_name("serve")
-            .thread_stack_size(STACK_BYTES)
-            .enable_all()
-            .build()?;
+    pub fn run(self, runtime: Runtime) -> anyhow::Result<()> {
         let ended = runtime.block_on(async {
             let (signals, forward) = termination_signals().context("cannot catch signals")?;
             self.serve(signals, forward, |_| {}).await

@@ -41,7 +41,7 @@ fn a_directory_is_served_and_a_broken_file_changes_nothing() {
     let (mut writer, live) = RuleWriter::new(Protected::nothing());
     let mut read = |writer: &mut RuleWriter| {
         source.scan();
-        feed(&Change::Reset(Arc::new(source.snapshot())), writer)
+        feed([&Change::Reset(Arc::new(source.snapshot()))], writer)
     };
     assert!(read(&mut writer));
     assert!(refused(&live), "{:?}", report(&writer));

@@ -11,7 +11,7 @@ fn written(value: &str) -> (SourceMap, String) {
     let document = collected(&text).unwrap().remove(0).unwrap();
     let decoded = document.value["list"][0]["x"].as_str().unwrap_or_else(|| panic!("{text}")).to_owned();
     assert_eq!(document.value["end"], 1, "{text}");
-    (document.map, decoded)
+    (document.map.unwrap(), decoded)
 }
 
 fn place(map: &SourceMap, decoded: &str, at: usize) -> Place {
@@ -98,7 +98,7 @@ fn windows_line_ends_do_not_move_a_place() {
     let text = "apiVersion: v1\r\nkind: A\r\nmetadata: {name: a}\r\nx: |\r\n  a &&\r\n  b\r\n";
     let document = collected(text).unwrap().remove(0).unwrap();
     assert_eq!(document.value["x"], "a &&\nb\n");
-    let place = document.map.place_within("x", 5..6);
+    let place = document.map.unwrap().place_within("x", 5..6);
     assert_eq!((place.line, place.column), (6, 3));
 }
 
