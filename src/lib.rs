@@ -7,6 +7,7 @@
 // The struct that `KubeSchema` generates for each schema repeats the `pub` of the type inside a function.
 #[allow(unreachable_pub)]
 pub mod api;
+pub mod controller;
 pub mod diagnostic;
 pub mod engine;
 pub mod rules;

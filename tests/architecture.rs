@@ -12,9 +12,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("rules", &["api", "engine", "diagnostic"]),
     ("source", &["api", "diagnostic", "engine", "rules"]),
     ("telemetry", &[]),
+    ("controller", &["api", "diagnostic", "rules", "telemetry"]),
     ("admin", &["telemetry"]),
     ("webhook", &["engine", "rules", "telemetry"]),
-    ("cli", &["admin", "api", "diagnostic", "engine", "rules", "source", "telemetry", "webhook"]),
+    (
+        "cli",
+        &["admin", "api", "controller", "diagnostic", "engine", "rules", "source", "telemetry", "webhook"],
+    ),
 ];
 
 /// Lines of a source file at most, tests included.

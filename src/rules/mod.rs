@@ -10,10 +10,12 @@ mod item;
 mod kinds;
 mod live;
 pub mod policies;
+mod served;
 mod writer;
 
 pub use compile::{Compiled, Context, accept, compile, placeholder};
 pub use item::{Item, ItemKey, ItemKind};
 pub use kinds::Kinds;
 pub use live::LiveRules;
+pub use served::Served;
 pub use writer::{Report, RuleWriter};

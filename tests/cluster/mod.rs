@@ -3,4 +3,5 @@
 mod control_plane;
 mod server;
 mod source;
+mod status;
 mod world;

@@ -22,7 +22,7 @@ fn rule(name: &str, predicate: &str, message: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_is_in_force_from_apply_to_delete() {
     let world = World::shared("apply-to-delete").await;
-    let usher = Usher::serving(&world, &["--cluster"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false"]).await;
     world.until_allowed("a").await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "first")).await;
     world.until_denied("a", "[names/r] first").await;
@@ -42,7 +42,7 @@ async fn a_rule_is_in_force_from_apply_to_delete() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_breaks_keeps_its_last_good_version() {
     let world = World::shared("last-good").await;
-    let usher = Usher::serving(&world, &["--cluster"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false"]).await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "good")).await;
     world.until_denied("a", "good").await;
     world.apply(&rule("names", "object.metadata.nam == ", "bad")).await;
@@ -79,7 +79,7 @@ async fn an_object_that_cannot_be_read_is_reported_and_the_others_are_served() {
     .await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "good")).await;
 
-    let usher = Usher::serving(&world, &["--cluster"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false"]).await;
     world.until_denied("a", "good").await;
     let line = usher.until_logged("integer").await;
     assert_eq!(
@@ -97,7 +97,7 @@ async fn an_object_that_cannot_be_read_is_reported_and_the_others_are_served() {
 async fn the_rules_serve_while_the_api_server_is_away_and_follow_it_after() {
     let mut world = World::own("away").await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "first")).await;
-    let usher = Usher::serving(&world, &["--cluster"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false"]).await;
     world.until_denied("a", "first").await;
 
     world.own_plane().api_server.kill();
@@ -132,12 +132,12 @@ async fn a_start_without_the_api_server_serves_what_was_known_last() {
     let cache = directory.path().join("known.jsonl");
     let flag = format!("--cluster-cache={}", cache.display());
     world.apply(&rule("names", "object.metadata.name == 'a'", "remembered")).await;
-    let usher = Usher::serving(&world, &["--cluster", &flag]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false", &flag]).await;
     until("the file is written", async || cache.exists().then_some(())).await;
     assert_eq!(usher.terminate(), Some(0));
 
     let nobody = kubeconfig_to_nobody(directory.path());
-    let usher = Usher::start_with(&nobody, &["--cluster", &flag]).await;
+    let usher = Usher::start_with(&nobody, &["--cluster", "--status=false", &flag]).await;
     usher.until_ready().await;
     usher.until_logged("serving what was known last").await;
     assert!(usher.metric("usher_rules_stale_seconds").await > 0.0);
@@ -149,7 +149,7 @@ async fn a_start_without_the_api_server_serves_what_was_known_last() {
 async fn without_the_api_server_and_without_a_file_nobody_is_told_that_it_is_ready() {
     let directory = tempfile::tempdir().unwrap();
     let nobody = kubeconfig_to_nobody(directory.path());
-    let usher = Usher::start_with(&nobody, &["--cluster"]).await;
+    let usher = Usher::start_with(&nobody, &["--cluster", "--status=false"]).await;
     usher.until_logged("cannot watch").await;
     assert!(!usher.is_ready().await);
 }
@@ -161,7 +161,7 @@ async fn params_are_watched_for_as_long_as_a_rule_names_them() {
     let params = |names: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "forbidden"}, "data": {"names": names}});
     let apply = PatchParams::apply("tests").force();
     objects.patch("forbidden", &apply, &Patch::Apply(params("a"))).await.unwrap();
-    let usher = Usher::serving(&world, &["--cluster"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false"]).await;
     let reads = "object.metadata.name == params.data.names";
     let with_params = rule("names", reads, "forbidden").replace(
         "spec:\n",
@@ -192,7 +192,7 @@ async fn params_are_watched_for_as_long_as_a_rule_names_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_match_by_labels_of_namespaces_as_they_change() {
     let world = World::shared("labels").await;
-    let usher = Usher::serving(&world, &["--cluster"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false"]).await;
     let selective = rule("names", "namespaceObject.metadata.labels.stage == 'prod'", "in production")
         .replace(
             "  match: {",
@@ -220,7 +220,7 @@ async fn rules_of_files_and_of_the_cluster_are_in_force_together() {
     world.apply(&rule("names", "object.metadata.name == 'a'", "of the cluster")).await;
     world.apply(&rule("more", "object.metadata.name == 'b'", "of the cluster")).await;
     let rules = directory.path().to_str().unwrap();
-    let _usher = Usher::serving(&world, &["--cluster", "--rules", rules]).await;
+    let _usher = Usher::serving(&world, &["--cluster", "--status=false", "--rules", rules]).await;
     world.until_denied("a", "[names/r] of the file").await;
     world.until_denied("b", "[more/r] of the cluster").await;
     std::fs::write(&file, rule("other", "object.metadata.name == 'c'", "of the file")).unwrap();
@@ -244,7 +244,7 @@ async fn admission_policies_of_the_cluster_are_served_when_asked_for() {
     let binding = json!({"apiVersion": version, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "vap"},
         "spec": {"policyName": "vap", "validationActions": ["Deny"],
             "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}}}});
-    let usher = Usher::serving(&world, &["--cluster", "--admission-policies"]).await;
+    let usher = Usher::serving(&world, &["--cluster", "--status=false", "--admission-policies"]).await;
     policies.patch("vap", &apply, &Patch::Apply(policy)).await.unwrap();
     bindings.patch("vap", &apply, &Patch::Apply(binding)).await.unwrap();
     // The API server applies the policy itself, and before it asks webhooks.

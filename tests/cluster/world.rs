@@ -10,7 +10,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
-use usher::api::{RoutingRule, crd};
+use usher::api::{RoutingRule, RoutingRuleStatus, crd};
 
 use super::control_plane::ControlPlane;
 
@@ -82,13 +82,7 @@ impl World {
             .unwrap();
         until("the kind is served", async || self.rules().list(&ListParams::default()).await.ok()).await;
         self.rules().delete_collection(everything.0, everything.1).await.unwrap();
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        let namespace =
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}});
-        namespaces
-            .patch(&self.namespace, &PatchParams::apply("tests").force(), &Patch::Apply(namespace))
-            .await
-            .unwrap();
+        self.namespace(&self.namespace).await;
     }
 
     pub(super) fn rules(&self) -> Api<RoutingRule> {
@@ -105,6 +99,38 @@ impl World {
 
     pub(super) async fn delete(&self, name: &str) {
         self.rules().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// Makes a namespace.
+    pub(super) async fn namespace(&self, name: &str) {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        namespaces.patch(name, &PatchParams::apply("tests").force(), &Patch::Apply(namespace)).await.unwrap();
+    }
+
+    /// The status that a rule has now.
+    pub(super) async fn status(&self, name: &str) -> RoutingRuleStatus {
+        self.rules().get(name).await.unwrap().status.unwrap_or_default()
+    }
+
+    /// Waits until a condition speaks of a generation and has a status, and gives back the whole.
+    pub(super) async fn until_condition(
+        &self,
+        name: &str,
+        type_: &str,
+        wanted: &str,
+        generation: i64,
+    ) -> RoutingRuleStatus {
+        until(&format!("{name} generation {generation} is {type_}={wanted}"), async || {
+            let status = self.status(name).await;
+            let is_so = status.conditions.iter().any(|condition| {
+                condition.type_ == type_
+                    && condition.status == wanted
+                    && condition.observed_generation == Some(generation)
+            });
+            is_so.then_some(status)
+        })
+        .await
     }
 
     /// Tells the API server to ask a webhook about ConfigMaps of the test's namespace.

@@ -29,9 +29,37 @@ pub(super) struct ClusterArgs {
     /// A file for what the API server has said last, so that a start without it serves that. Not used when older than a day.
     #[arg(long, value_name = "FILE")]
     cluster_cache: Option<PathBuf>,
+
+    /// Write the status of the rules: what is accepted, what is in force on which replicas, and why not.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    status: bool,
+
+    /// A name for this replica that no other one has: in a Pod its name, elsewhere one made of host and process.
+    #[arg(long, value_name = "NAME", env = "POD_NAME")]
+    replica_name: Option<String>,
 }
 
 impl ClusterArgs {
+    /// Whether this replica takes part in writing statuses.
+    pub(super) fn writes_status(&self) -> bool {
+        self.status
+    }
+
+    /// As a part of the name of an object.
+    pub(super) fn replica_name(&self) -> String {
+        let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let made = || format!("{}-{}", host().trim(), std::process::id());
+        let name = self.replica_name.clone().unwrap_or_else(made).to_ascii_lowercase();
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
+    }
+
     /// Whether the API server is a source of rules.
     pub(super) fn is_wanted(&self, has_no_files: bool) -> bool {
         let is_named = self.kubeconfig.is_some() || self.context.is_some();

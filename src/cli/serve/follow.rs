@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
 use super::findings::{Found, found, log};
@@ -12,9 +12,10 @@ use super::rule_metrics::{Loaded, RuleMetrics};
 use crate::cli::load::{is_rule, nothing_in};
 use crate::diagnostic::Severity;
 use crate::engine::RuleSet;
-use crate::rules::{LiveRules, RuleWriter};
+use crate::rules::{LiveRules, RuleWriter, Served};
 use crate::source::{
-    Change, ClusterSource, DirectorySource, Merge, Origin, Snapshot, WatchOptions, feed, watch as watch_files,
+    Change, ClusterSource, DirectorySource, Merge, Origin, Snapshot, Told, WatchOptions, feed,
+    watch as watch_files,
 };
 use crate::telemetry::Gate;
 
@@ -42,12 +43,21 @@ pub(super) struct Follower {
     merge: Merge,
     /// What was found at the last change.
     known: Vec<Found>,
+    /// Who wants to know what has become of rules; nobody does without a cluster.
+    served: Option<watch::Sender<Served>>,
+    /// Resource version up to which the rules of the cluster are taken up.
+    version: u64,
 }
 
 impl Follower {
     pub(super) fn new(writer: RuleWriter, live: LiveRules, metrics: RuleMetrics, gate: Gate) -> Self {
         let merge = Merge::of(false, false);
-        Self { writer, live, metrics, gate, merge, known: Vec::new() }
+        Self { writer, live, metrics, gate, merge, known: Vec::new(), served: None, version: 0 }
+    }
+
+    /// Says after each change what has become of the rules.
+    pub(super) fn telling(self, served: watch::Sender<Served>) -> Self {
+        Self { served: Some(served), ..self }
     }
 
     /// Follows the sources for as long as they can be read. The end is an error of its own, which the process acts on.
@@ -83,7 +93,10 @@ impl Follower {
                 Some(change) = from_files.recv() => changes.push((Origin::Directory, change)),
                 _ = from_cluster.recv_many(&mut told, CLUSTER), if !from_cluster.is_closed() => {}
             }
-            changes.extend(told.into_iter().filter_map(|told| Some((Origin::Cluster, told.change?))));
+            for Told { change, version } in told {
+                changes.extend(change.map(|change| (Origin::Cluster, change)));
+                self.version = version;
+            }
             warn_of_nothing(&changes, &roots);
             // Thousands of rules take a while to compile; reviews must not wait for it.
             match spawn_blocking(move || self.take_up(changes)).await {
@@ -116,6 +129,9 @@ impl Follower {
 
     /// Tells people, and whoever writes the status.
     fn report(&mut self, changes: &[Change], files: &Snapshot, changed: bool, start: Instant) {
+        if let Some(served) = &self.served {
+            served.send_replace(Served::of(&self.writer, self.version));
+        }
         let first = !self.gate.is_open();
         // Other objects come and go all the time.
         if !first && !changes.iter().any(concerns_rules) {

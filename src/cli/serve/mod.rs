@@ -14,11 +14,13 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use prometheus::Registry;
+use tokio::sync::watch;
 
 use super::Exit;
 use super::terminal::Fault;
+use crate::controller::{Controller, ControllerMetrics};
 use crate::engine::{Decision, Protected, Query, Request, decide};
-use crate::rules::{LiveRules, RuleWriter};
+use crate::rules::{LiveRules, RuleWriter, Served};
 use crate::source::{ClusterSource, DirectorySource};
 use crate::telemetry::{Gate, init_logs};
 use crate::webhook::{Admit, ServerArgs};
@@ -78,19 +80,38 @@ pub(super) fn run(ServeArgs { rules, own_namespace, cluster, server }: ServeArgs
     // Before anything is told that goes to the log: the guard writes what is left of it.
     let _logs = init_logs(server.log_format, &server.log_level)?;
     let runtime = process::runtime()?;
-    let cluster = match with_cluster {
-        false => None,
-        true => {
-            let client = runtime.block_on(cluster.connection().client())?;
-            let source = ClusterSource::new(client, cluster.options());
-            registry.register(Box::new(WatchMetrics::of(source.health())?))?;
-            Some(source)
+    let mut sources = Sources { files, cluster: None };
+    let mut controller = None;
+    if with_cluster {
+        let client = runtime.block_on(cluster.connection().client())?;
+        let source = ClusterSource::new(client.clone(), cluster.options());
+        registry.register(Box::new(WatchMetrics::of(source.health())?))?;
+        sources.cluster = Some(source);
+        if cluster.writes_status() {
+            let metrics = ControllerMetrics::register(&registry)?;
+            controller = Some(Controller::new(client, &own_namespace, &cluster.replica_name(), metrics));
         }
-    };
-    let follow = follower.run(Sources { files, cluster });
+    }
+    let farewell = controller.as_ref().map(Controller::farewell);
+    let follow = follow(follower, sources, controller);
     let deciding = Deciding { admit: Rules(live), rules: gate, follow };
-    Process::prepare(server, registry, deciding)?.run(runtime)?;
-    Ok(Exit::Clean)
+    let ended = Process::prepare(server, registry, deciding)?.run(&runtime);
+    if let Some(farewell) = farewell {
+        runtime.block_on(farewell.say());
+    }
+    // Everything that was spawned has been joined; reads of files may still be under way.
+    runtime.shutdown_background();
+    ended.map(|()| Exit::Clean)
+}
+
+/// Follows the rules, and tells the controller, if there is one, what becomes of them.
+async fn follow(follower: Follower, sources: Sources, controller: Option<Controller>) {
+    let Some(controller) = controller else { return follower.run(sources).await };
+    let (tx, served) = watch::channel(Served::default());
+    tokio::select! {
+        () = follower.telling(tx).run(sources) => {}
+        () = controller.run(served) => tracing::error!("the controller has ended"),
+    }
 }
 
 /// A name that no namespace can have would protect nothing.

@@ -92,14 +92,11 @@ where
     ///
     /// # Errors
     /// When an address cannot be bound, or when a part that must run for as long as the server has ended before.
-    pub fn run(self, runtime: Runtime) -> anyhow::Result<()> {
-        let ended = runtime.block_on(async {
+    pub fn run(self, runtime: &Runtime) -> anyhow::Result<()> {
+        runtime.block_on(async {
             let (signals, forward) = termination_signals().context("cannot catch signals")?;
             self.serve(signals, forward, |_| {}).await
-        });
-        // Everything that was spawned has been joined; reads of certificate files may still be under way.
-        runtime.shutdown_background();
-        ended
+        })
     }
 
     /// As [`Self::run`], with other signals; says where it listens.

@@ -299,6 +299,8 @@ impl Run {
             if self.watches.values().all(Watching::is_settled) {
                 self.phase = Phase::Following;
                 self.held.clear();
+                // A cluster without rules is taken up too.
+                self.version = self.version.max(1);
                 let snapshot = self.snapshot();
                 self.tell(Change::Reset(Arc::new(snapshot))).await?;
             }

@@ -76,6 +76,11 @@ impl ControlPlane {
         self.directory.join("kubeconfig")
     }
 
+    /// What the API server was asked so far: audit events, one a line.
+    pub(crate) fn audit_log(&self) -> String {
+        std::fs::read_to_string(self.directory.join("audit.log")).unwrap_or_default()
+    }
+
     /// A client of an administrator, for the runtime that this is called on.
     pub(crate) async fn client(&self) -> Client {
         let kubeconfig = Kubeconfig::read_from(self.kubeconfig()).expect("a kubeconfig");
