@@ -217,3 +217,69 @@ async fn conditions_of_others_stay() {
     let types: Vec<&str> = status.conditions.iter().map(|condition| condition.type_.as_str()).collect();
     assert!(types.contains(&"example.com/Reviewed"), "{types:?}");
 }
+
+/// A kubeconfig of Usher's account: the administrator, who speaks for it.
+fn kubeconfig_of_account(world: &World, directory: &std::path::Path) -> std::path::PathBuf {
+    let path = directory.join("account");
+    let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
+    let account = "user: {as: \"system:serviceaccount:usher-system:usher\", client-certificate";
+    assert!(text.contains("user: {client-certificate"));
+    std::fs::write(&path, text.replace("user: {client-certificate", account)).unwrap();
+    path
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_roles_that_are_shipped_are_enough_and_no_more() {
+    let world = World::own("roles").await;
+    world.namespace(SYSTEM).await;
+    let manifest = std::fs::read("deploy/cluster.yaml").unwrap();
+    for (value, _) in usher::source::read_values("deploy/cluster.yaml", &manifest).unwrap() {
+        let object: kube::api::DynamicObject = serde_json::from_value(value).unwrap();
+        let kind = kube::core::GroupVersionKind::try_from(object.types.as_ref().unwrap()).unwrap();
+        let resource = kube::api::ApiResource::from_gvk(&kind);
+        let api: Api<kube::api::DynamicObject> = match &object.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(world.client.clone(), namespace, &resource),
+            None => Api::all_with(world.client.clone(), &resource),
+        };
+        let name = object.metadata.name.clone().unwrap();
+        api.patch(&name, &PatchParams::apply("tests"), &Patch::Apply(object)).await.unwrap();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = kubeconfig_of_account(&world, directory.path());
+    let flags = ["--cluster", "--replica-name=one", "--admission-policies"];
+    let usher = Usher::start_with(&kubeconfig, &flags).await;
+    usher.until_ready().await;
+    world.apply(&rule("names", "object.metadata.name == 'a'", "text")).await;
+    world.until_condition("names", "Ready", "True", 1).await;
+    let events: Api<Event> = Api::namespaced(world.client.clone(), "default");
+    until("an event is written", async || {
+        (!events.list(&ListParams::default()).await.unwrap().items.is_empty()).then_some(())
+    })
+    .await;
+    assert_eq!(usher.terminate(), Some(0));
+    let leases: Api<Lease> = Api::namespaced(world.client.clone(), SYSTEM);
+    assert!(leases.get_opt("usher-replica-one").await.unwrap().is_none(), "it has left");
+    let log = world.plane().audit_log();
+    let refused: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("serviceaccount:usher-system:usher") && line.contains("\"code\":403"))
+        .collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    let account = kube::config::Kubeconfig::read_from(&kubeconfig).unwrap();
+    let config =
+        kube::Config::from_custom_kubeconfig(account, &kube::config::KubeConfigOptions::default()).await;
+    let client = kube::Client::try_from(config.unwrap()).unwrap();
+    let rules: Api<usher::api::RoutingRule> = Api::all(client.clone());
+    let spec = json!({"spec": {"priority": 7}});
+    let forbidden = rules.patch("names", &PatchParams::default(), &Patch::Merge(spec)).await;
+    assert!(
+        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
+        "it may not change rules"
+    );
+    let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::all(client);
+    let forbidden = secrets.list(&ListParams::default()).await;
+    assert!(
+        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
+        "it may not read Secrets"
+    );
+}
