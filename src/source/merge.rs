@@ -58,6 +58,12 @@ impl Merge {
         &self.files
     }
 
+    /// Objects of the cluster that files define too.
+    pub fn hidden(&self) -> impl Iterator<Item = &ObjectKey> {
+        let cluster = self.cluster.iter().flat_map(BTreeMap::keys);
+        cluster.filter(|key| self.in_files.contains(key))
+    }
+
     /// What a change of one source means for the whole; `None`: nothing.
     pub fn take(&mut self, origin: Origin, change: Change) -> Option<Change> {
         match (origin, change) {

@@ -201,6 +201,24 @@ async fn a_leader_that_was_frozen_writes_nothing_old() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_a_file_overrides_is_not_said_to_be_in_force() {
+    let world = World::own("overridden").await;
+    world.namespace(SYSTEM).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rules.yaml");
+    std::fs::write(&file, rule("names", "object.metadata.name == 'a'", "of the file")).unwrap();
+    world.apply(&rule("names", "object.metadata.name == 'a'", "of the cluster")).await;
+    let rules = directory.path().to_str().unwrap();
+    let usher = Usher::start(&world, &["--cluster", "--replica-name=one", "--rules", rules]).await;
+    let status = world.until_condition("names", "Accepted", "False", 1).await;
+    assert!(status.diagnostics[0].message.starts_with("a file of this server"), "{status:?}");
+    assert_eq!(status.phase, Some(RulePhase::Invalid));
+    std::fs::write(&file, rule("other", "object.metadata.name == 'a'", "of the file")).unwrap();
+    world.until_condition("names", "Ready", "True", 1).await;
+    drop(usher);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn conditions_of_others_stay() {
     let world = World::own("foreign").await;
     world.namespace(SYSTEM).await;

@@ -12,7 +12,7 @@ use super::rule_metrics::{Loaded, RuleMetrics};
 use crate::cli::load::{is_rule, nothing_in};
 use crate::diagnostic::Severity;
 use crate::engine::RuleSet;
-use crate::rules::{LiveRules, RuleWriter, Served};
+use crate::rules::{ItemKind, LiveRules, RuleWriter, Served};
 use crate::source::{
     Change, ClusterSource, DirectorySource, Merge, Origin, Snapshot, Told, WatchOptions, feed,
     watch as watch_files,
@@ -130,7 +130,9 @@ impl Follower {
     /// Tells people, and whoever writes the status.
     fn report(&mut self, changes: &[Change], files: &Snapshot, changed: bool, start: Instant) {
         if let Some(served) = &self.served {
-            served.send_replace(Served::of(&self.writer, self.version));
+            let rules = self.merge.hidden().filter(|key| &*key.kind == ItemKind::RoutingRule.as_str());
+            let now = Served::of(&self.writer, self.version);
+            served.send_replace(rules.fold(now, |now, key| now.without(&key.name)));
         }
         let first = !self.gate.is_open();
         // Other objects come and go all the time.
@@ -203,6 +205,6 @@ fn concerns_rules(change: &Change) -> bool {
         Change::Reset(_) => true,
         Change::Apply(object) => !matches!(object, Object::Other(_)),
         Change::Broken(_) => true,
-        Change::Delete(key) => crate::rules::ItemKind::parse(&key.kind).is_some(),
+        Change::Delete(key) => ItemKind::parse(&key.kind).is_some(),
     }
 }

@@ -102,12 +102,14 @@ impl WatchHealth {
         self.change(resource, |state| state.last_event = Some(SystemTime::now()));
     }
 
-    pub(super) fn failed(&self, resource: Resource, watch: u64) {
+    /// A list or watch has failed. `is_missing`: the API server was heard, but has no such kind.
+    pub(super) fn failed(&self, resource: Resource, watch: u64, is_missing: bool) {
         self.change(resource, |state| {
             state.errors += 1;
             if let Some(watch) = state.watches.get_mut(&watch) {
                 watch.synced = false;
-                watch.failing_since.get_or_insert_with(Instant::now);
+                let since = watch.failing_since.unwrap_or_else(Instant::now);
+                watch.failing_since = (!is_missing).then_some(since);
             }
         });
     }
@@ -146,8 +148,9 @@ mod tests {
         health.synced(Resource::Params, 2);
         assert!(params(&health).synced);
         assert_eq!(health.stale(), Duration::ZERO);
-        health.failed(Resource::Params, 2);
-        health.failed(Resource::Params, 2);
+        health.failed(Resource::Params, 2, true);
+        assert_eq!(health.stale(), Duration::ZERO);
+        health.failed(Resource::Params, 2, false);
         assert!(!params(&health).synced);
         assert_eq!(params(&health).errors, 2);
         assert!(health.stale() > Duration::ZERO);

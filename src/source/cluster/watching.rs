@@ -108,7 +108,7 @@ pub(super) async fn watch(
             }
             Err(failure) => failure,
         };
-        health.failed(target.resource, watch);
+        health.failed(target.resource, watch, failure.is_missing);
         if sightings.send(Sighting { watch, seen: Seen::Failed(failure) }).await.is_err() {
             return;
         }
