@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 
 use super::terminal::Color;
-use super::{Exit, check, completions, crd, eval, explain, serve, terminal, version};
+use super::{Exit, check, completions, crd, eval, explain, serve, terminal, version, webhook_config};
 
 /// Version of the JSON that the commands write.
 pub(super) const API_VERSION: &str = "cli.usher.dev/v1alpha1";
@@ -36,6 +36,7 @@ pub(super) enum Command {
     Eval(eval::EvalArgs),
     Check(check::CheckArgs),
     Crd(crd::CrdArgs),
+    WebhookConfig(webhook_config::WebhookConfigArgs),
     Explain(explain::ExplainArgs),
     Version(version::VersionArgs),
     Completions(completions::CompletionsArgs),

@@ -14,6 +14,7 @@ mod eval;
 mod explain;
 pub mod serve;
 mod version;
+mod webhook_config;
 
 use std::ffi::OsString;
 use std::io;
@@ -51,6 +52,7 @@ fn run(command: Command) -> Exit {
         Command::Check(args) => check::run(args),
         Command::Serve(args) => serve::run(*args),
         Command::Crd(args) => crd::run(args),
+        Command::WebhookConfig(args) => webhook_config::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Version(args) => version::run(args),
         Command::Completions(args) => completions::run(args),

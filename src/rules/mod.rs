@@ -10,6 +10,7 @@ mod item;
 mod kinds;
 mod live;
 pub mod policies;
+pub mod registration;
 mod served;
 mod writer;
 
