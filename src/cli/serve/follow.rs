@@ -122,12 +122,11 @@ impl Follower {
         let changed = feed(&merged, &mut self.writer);
         if self.merge.is_complete() {
             self.report(&merged, &files, changed, start);
-            self.gate.open();
         }
         self
     }
 
-    /// Tells people, and whoever writes the status.
+    /// Tells people, and whoever writes the status; the first time, that there are rules.
     fn report(&mut self, changes: &[Change], files: &Snapshot, changed: bool, start: Instant) {
         if let Some(served) = &self.served {
             let rules = self.merge.hidden().filter(|key| &*key.kind == ItemKind::RoutingRule.as_str());
@@ -148,6 +147,8 @@ impl Follower {
         self.metrics.reloaded(&loaded);
         log(found.iter().filter(|finding| !self.known.contains(finding)));
         self.known = found;
+        // Who reads that the rules are loaded may ask at once.
+        self.gate.open();
         let Loaded { rules: count, rejected, errors, warnings, broken_files, .. } = loaded;
         tracing::info!(
             rules = count,
