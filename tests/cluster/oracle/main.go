@@ -51,7 +51,7 @@ type answer struct {
 	Type  string `json:"type,omitempty"`
 	Value *typed `json:"value,omitempty"`
 	Error string `json:"error,omitempty"`
-	// "compile" or "run", with an error.
+	// "compile" or "run", with an error; "panic" where the API server's own code crashes.
 	Stage string `json:"stage,omitempty"`
 	// Of an evaluation without a compile error.
 	Cost *uint64 `json:"cost,omitempty"`
@@ -123,8 +123,12 @@ func run(in io.Reader, out io.Writer, read func(line string) (question, error)) 
 		if err := encoder.Encode(ask(env, q)); err != nil {
 			return err
 		}
+		// Who asks may wait for this answer before the next question.
+		if err := writer.Flush(); err != nil {
+			return err
+		}
 	}
-	return errors.Join(lines.Err(), writer.Flush())
+	return lines.Err()
 }
 
 // policyEnv is what the API server compiles the expressions of a MutatingAdmissionPolicy in, without params.
@@ -150,8 +154,14 @@ func policyEnv(set *environment.EnvSet) (*cel.Env, error) {
 	return env.Extend(common.ResolverEnvOption(&mutation.DynamicTypeResolver{}), library.JSONPatch())
 }
 
-func ask(base *cel.Env, q question) answer {
-	result := answer{ID: q.ID}
+func ask(base *cel.Env, q question) (result answer) {
+	result.ID = q.ID
+	// Some constants crash the API server's compiler: bytes as keys of a map.
+	defer func() {
+		if cause := recover(); cause != nil {
+			result = answer{ID: q.ID, Error: fmt.Sprint(cause), Stage: "panic"}
+		}
+	}()
 	vars := map[string]any{
 		"authorizer": library.NewAuthorizerVal(&user.DefaultInfo{Name: "alice"}, fixedAuthorizer{}),
 	}
