@@ -28,10 +28,10 @@ pub(super) const OVERLOADS: &[Overload] = &[
     member("isSorted", &[TIMESTAMPS], Ty::Bool, is_sorted),
     member("isSorted", &[STRINGS], Ty::Bool, is_sorted),
     member("isSorted", &[BYTES], Ty::Bool, is_sorted),
-    member("sum", &[INTS], Ty::Int, sum),
-    member("sum", &[UINTS], Ty::Uint, sum),
-    member("sum", &[DOUBLES], Ty::Double, sum),
-    member("sum", &[DURATIONS], Ty::Duration, sum),
+    member("sum", &[INTS], Ty::Int, |call, args| sum(call, args, Value::Int(0))),
+    member("sum", &[UINTS], Ty::Uint, |call, args| sum(call, args, Value::Uint(0))),
+    member("sum", &[DOUBLES], Ty::Double, |call, args| sum(call, args, Value::Double(0.0))),
+    member("sum", &[DURATIONS], Ty::Duration, |call, args| sum(call, args, Value::Duration(0))),
     member("min", &[INTS], Ty::Int, min),
     member("min", &[UINTS], Ty::Uint, min),
     member("min", &[DOUBLES], Ty::Double, min),
@@ -65,10 +65,12 @@ fn is_sorted<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<
 }
 
 /// The first item decides what is added up; of an empty list nothing is known but that its sum is 0.
-fn sum<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+/// `zero` is what an empty list of the declared type adds up to.
+fn sum<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>], zero: Value<'a>) -> EvalResult<'a> {
     let items = walk(call, args)?;
     let mut total = match items.first() {
-        None | Some(Value::Int(_)) => Value::Int(0),
+        None => zero,
+        Some(Value::Int(_)) => Value::Int(0),
         Some(Value::Uint(_)) => Value::Uint(0),
         Some(Value::Double(_)) => Value::Double(0.0),
         Some(Value::Duration(_)) => Value::Duration(0),
