@@ -36,6 +36,10 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (60)
 	  RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target -- -seed=1 -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=10 -print_funcs=0 -verbosity=0 || exit 1; \
 	done
 
+oracle: ## ORACLE_CASES (100000) random expressions with ORACLE_SEED (1), held against the API server's own code
+	ORACLE_CASES=$${ORACLE_CASES:-100000} ORACLE_SEED=$${ORACLE_SEED:-1} \
+	  cargo test --locked --package usher-cel --profile fast --test kubernetes_library random_ -- --nocapture --include-ignored
+
 bench: ## CPU time per request as ratios to a no-op, and expressions against the crate cel
 	cargo bench --locked --package usher --profile fast --bench server
 	cargo bench --locked --package usher-cel --profile fast --bench evaluate
@@ -47,4 +51,4 @@ deny: ## Licences, bans and sources of the dependencies
 crd: build ## Write the generated CRD
 	$(BINARY) crd > deploy/crd/usher.dev_routingrules.yaml
 
-.PHONY: help run build test lint unit plane cluster fuzz bench deny crd
+.PHONY: help run build test lint unit plane cluster fuzz bench deny crd oracle
