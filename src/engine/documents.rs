@@ -208,8 +208,9 @@ impl<'r> Documents<'r> {
     }
 }
 
-/// The fields of a Namespace that expressions may see. apiserver `cel/compile.go` `BuildNamespaceType`.
-const NAMESPACE_FIELDS: [(&str, &[&str]); 3] = [
+/// The fields of a Namespace that expressions may see, by the part that they are in. apiserver `plugin/cel/compile.go` `BuildNamespaceType` and
+/// `condition.go` `CreateNamespaceObject`.
+pub const NAMESPACE_FIELDS: [(&str, &[&str]); 3] = [
     (
         "metadata",
         &[

@@ -40,6 +40,7 @@ pub(crate) mod testing;
 pub use annotations::is_annotation_key;
 pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};
+pub use documents::NAMESPACE_FIELDS;
 pub use expression::Expression;
 pub use guard::{Fact, Guard};
 pub use index::{RuleIndex, RuleKey};

@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::watching::Decoded;
+use crate::engine::NAMESPACE_FIELDS;
 use crate::source::change::{Broken, Change, Snapshot};
 use crate::source::object::{Object, ObjectKey};
 use crate::source::object_store::StoredObject;
@@ -134,29 +137,36 @@ fn slim(object: Object) -> Object {
     }
 }
 
-/// The fields that `namespaceObject` has. apiserver `plugin/cel/condition.go` `CreateNamespaceObject`.
+/// A Namespace with what rules may see of it.
 fn namespace(stored: &StoredObject) -> StoredObject {
-    const METADATA: [&str; 11] = [
-        "name",
-        "generateName",
-        "namespace",
-        "labels",
-        "annotations",
-        "uid",
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "generation",
-        "finalizers",
-    ];
-    let mut value: serde_json::Value = serde_json::from_str(stored.json()).unwrap_or_default();
-    if let Some(metadata) = value.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
-        metadata.retain(|field, _| METADATA.contains(&field.as_str()) || field == "resourceVersion");
-    }
-    for (part, field) in [("spec", "finalizers"), ("status", "phase")] {
-        if let Some(part) = value.get_mut(part).and_then(serde_json::Value::as_object_mut) {
-            part.retain(|name, _| name == field);
+    let mut value: Value = serde_json::from_str(stored.json()).unwrap_or_default();
+    for (part, fields) in NAMESPACE_FIELDS {
+        if let Some(part) = value.get_mut(part).and_then(Value::as_object_mut) {
+            part.retain(|name, _| fields.contains(&name.as_str()));
         }
     }
     StoredObject::new(stored.key().clone(), &value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_namespace_keeps_all_that_expressions_may_see() {
+        let key = ObjectKey {
+            api_version: "v1".into(),
+            kind: "Namespace".into(),
+            namespace: "".into(),
+            name: "shop".into(),
+        };
+        let status = json!({"phase": "Terminating", "conditions": [{"type": "NamespaceContentRemaining", "status": "True"}]});
+        let written = |metadata: Value| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": status});
+        let whole = json!({"name": "shop", "labels": {"team": "a"}, "resourceVersion": "7", "ownerReferences": [{"name": "x"}]});
+        let slim = namespace(&StoredObject::new(key.clone(), &written(whole)));
+        let kept = json!({"name": "shop", "labels": {"team": "a"}, "resourceVersion": "7"});
+        assert_eq!(slim, StoredObject::new(key, &written(kept)));
+    }
 }
