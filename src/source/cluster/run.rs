@@ -17,7 +17,7 @@ use super::cache;
 use super::health::{Resource, WatchHealth};
 use super::known::Known;
 use super::parameters;
-use super::watching::{Decoded, Failure, Seen, Sighting, Target, watch};
+use super::watching::{Decoded, Failure, Seen, Sighting, Target, Watch};
 use crate::api::{GROUP, VERSION};
 use crate::source::change::{Change, Snapshot};
 use crate::source::object::{Object, ObjectKey};
@@ -202,13 +202,14 @@ impl Run {
         let number = self.next_watch;
         self.next_watch += 1;
         self.source.health.started(target.resource, number);
-        let task = self.tasks.spawn(watch(
-            self.source.client.clone(),
-            target.clone(),
+        let watch = Watch {
+            client: self.source.client.clone(),
+            target: target.clone(),
             number,
-            self.source.health.clone(),
-            self.sightings.clone(),
-        ));
+            health: self.source.health.clone(),
+            sightings: self.sightings.clone(),
+        };
+        let task = self.tasks.spawn(watch.run());
         let watching = Watching { target, task, since: Instant::now(), state: State::Waiting };
         self.watches.insert(number, watching);
     }

@@ -1,5 +1,6 @@
 //! One watch of one resource.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use backon::ExponentialBuilder;
@@ -81,109 +82,117 @@ pub(super) struct Decoded {
     pub(super) result: Result<(Object, Vec<Diagnostic>), Broken>,
 }
 
-/// Lists and watches for ever. After every error it lists anew, with a growing, jittered pause before: then it is known to be whole again.
-pub(super) async fn watch(
-    client: Client,
-    target: Target,
-    watch: u64,
-    health: WatchHealth,
-    sightings: mpsc::Sender<Sighting>,
-) {
-    let pauses =
-        ExponentialBuilder::default().with_min_delay(PAUSES.0).with_max_delay(PAUSES.1).with_factor(2.0);
-    let mut backoff = ExponentialBackoff::from(pauses.with_jitter().without_max_times());
-    loop {
-        let failure = match find(&client, &target).await {
-            Ok((resource, namespaced)) => {
-                let seen = Seen::Found { resource: resource.clone(), namespaced };
-                if sightings.send(Sighting { watch, seen }).await.is_err() {
-                    return;
-                }
-                match follow(&client, &target, resource, namespaced, watch, &health, &sightings, &mut backoff)
-                    .await
-                {
-                    Ok(()) => return,
-                    Err(error) => Failure { error, is_missing: false },
-                }
-            }
-            Err(failure) => failure,
-        };
-        health.failed(target.resource, watch, failure.is_missing);
-        if sightings.send(Sighting { watch, seen: Seen::Failed(failure) }).await.is_err() {
-            return;
-        }
-        sleep(backoff.next().unwrap_or(PAUSES.1)).await;
-    }
+/// One watch, with whom it tells.
+pub(super) struct Watch {
+    pub(super) client: Client,
+    pub(super) target: Target,
+    pub(super) number: u64,
+    pub(super) health: WatchHealth,
+    pub(super) sightings: mpsc::Sender<Sighting>,
 }
 
-/// Asks the API server for the kind: how it is called in paths, and whether it lives in namespaces.
-async fn find(client: &Client, target: &Target) -> Result<(ApiResource, bool), Failure> {
-    let (mut last, mut is_missing) = (String::new(), true);
-    for api_version in &target.api_versions {
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-        match pinned_kind(client, &GroupVersionKind::gvk(group, version, &target.kind)).await {
-            Ok((resource, capabilities)) => return Ok((resource, capabilities.scope == Scope::Namespaced)),
-            Err(error) => {
-                is_missing &= match &error {
-                    kube::Error::Discovery(error) => matches!(error, DiscoveryError::MissingKind(_)),
-                    kube::Error::Api(status) => status.code == 404,
-                    _ => false,
-                };
-                last = chain(&error);
-            }
-        }
-    }
-    Err(Failure { error: format!("cannot find the kind {}: {last}", target.kind), is_missing })
+/// Why a watch has ended.
+enum End {
+    /// Nobody receives any more.
+    Closed,
+    Failed(String),
 }
 
-/// Until an error, or until nobody receives any more.
-#[allow(clippy::too_many_arguments)]
-async fn follow(
-    client: &Client,
-    target: &Target,
-    resource: ApiResource,
-    namespaced: bool,
-    watch: u64,
-    health: &WatchHealth,
-    sightings: &mpsc::Sender<Sighting>,
-    backoff: &mut ExponentialBackoff,
-) -> Result<(), String> {
-    let api: Api<DynamicObject> = match &target.namespace {
-        Some(namespace) if namespaced => Api::namespaced_with(client.clone(), namespace, &resource),
-        _ => Api::all_with(client.clone(), &resource),
-    };
-    let mut config = Config::default().timeout(WATCH_SECONDS);
-    if let Some(name) = &target.name {
-        config = config.fields(&format!("metadata.name={name}"));
-    }
-    let mut events = std::pin::pin!(watcher(api, config));
-    let mut listed = Vec::new();
-    while let Some(event) = events.next().await {
-        let seen = match event.map_err(|error| chain(&error))? {
-            Event::Init => {
-                listed.clear();
-                continue;
+impl Watch {
+    /// Lists and watches until nobody receives any more. After every error it lists anew, with a growing, jittered pause before: then it is known
+    /// to be whole again.
+    pub(super) async fn run(self) {
+        let pauses =
+            ExponentialBuilder::default().with_min_delay(PAUSES.0).with_max_delay(PAUSES.1).with_factor(2.0);
+        let mut backoff = ExponentialBackoff::from(pauses.with_jitter().without_max_times());
+        loop {
+            let failure = match self.find().await {
+                Ok((resource, namespaced)) => match self.follow(resource, namespaced, &mut backoff).await {
+                    Ok(never) => match never {},
+                    Err(End::Closed) => return,
+                    Err(End::Failed(error)) => Failure { error, is_missing: false },
+                },
+                Err(failure) => failure,
+            };
+            self.health.failed(self.target.resource, self.number, failure.is_missing);
+            if self.tell(Seen::Failed(failure)).await.is_err() {
+                return;
             }
-            Event::InitApply(object) => {
-                listed.push(decoded(object, &resource));
-                continue;
-            }
-            Event::InitDone => {
-                backoff.reset();
-                health.synced(target.resource, watch);
-                Seen::Listed(std::mem::take(&mut listed))
-            }
-            Event::Apply(object) => Seen::Applied(decoded(object, &resource)),
-            Event::Delete(object) => {
-                Seen::Deleted { version: version(&object), key: key(&object, &resource) }
-            }
-        };
-        health.heard(target.resource);
-        if sightings.send(Sighting { watch, seen }).await.is_err() {
-            return Ok(());
+            sleep(backoff.next().unwrap_or(PAUSES.1)).await;
         }
     }
-    Err("the watch has ended".to_owned())
+
+    async fn tell(&self, seen: Seen) -> Result<(), End> {
+        self.sightings.send(Sighting { watch: self.number, seen }).await.map_err(|_| End::Closed)
+    }
+
+    /// Asks the API server for the kind: how it is called in paths, and whether it lives in namespaces.
+    async fn find(&self) -> Result<(ApiResource, bool), Failure> {
+        let (mut last, mut is_missing) = (String::new(), true);
+        for api_version in &self.target.api_versions {
+            let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+            let kind = GroupVersionKind::gvk(group, version, &self.target.kind);
+            match pinned_kind(&self.client, &kind).await {
+                Ok((resource, capabilities)) => {
+                    return Ok((resource, capabilities.scope == Scope::Namespaced));
+                }
+                Err(error) => {
+                    is_missing &= match &error {
+                        kube::Error::Discovery(error) => matches!(error, DiscoveryError::MissingKind(_)),
+                        kube::Error::Api(status) => status.code == 404,
+                        _ => false,
+                    };
+                    last = chain(&error);
+                }
+            }
+        }
+        Err(Failure { error: format!("cannot find the kind {}: {last}", self.target.kind), is_missing })
+    }
+
+    /// Until it ends.
+    async fn follow(
+        &self,
+        resource: ApiResource,
+        namespaced: bool,
+        backoff: &mut ExponentialBackoff,
+    ) -> Result<Infallible, End> {
+        self.tell(Seen::Found { resource: resource.clone(), namespaced }).await?;
+        let target = &self.target;
+        let api: Api<DynamicObject> = match &target.namespace {
+            Some(namespace) if namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            _ => Api::all_with(self.client.clone(), &resource),
+        };
+        let mut config = Config::default().timeout(WATCH_SECONDS);
+        if let Some(name) = &target.name {
+            config = config.fields(&format!("metadata.name={name}"));
+        }
+        let mut events = std::pin::pin!(watcher(api, config));
+        let mut listed = Vec::new();
+        while let Some(event) = events.next().await {
+            let seen = match event.map_err(|error| End::Failed(chain(&error)))? {
+                Event::Init => {
+                    listed.clear();
+                    continue;
+                }
+                Event::InitApply(object) => {
+                    listed.push(decoded(object, &resource));
+                    continue;
+                }
+                Event::InitDone => {
+                    backoff.reset();
+                    self.health.synced(target.resource, self.number);
+                    Seen::Listed(std::mem::take(&mut listed))
+                }
+                Event::Apply(object) => Seen::Applied(decoded(object, &resource)),
+                Event::Delete(object) => {
+                    Seen::Deleted { version: version(&object), key: key(&object, &resource) }
+                }
+            };
+            self.health.heard(target.resource);
+            self.tell(seen).await?;
+        }
+        Err(End::Failed("the watch has ended".to_owned()))
+    }
 }
 
 fn decoded(mut object: DynamicObject, resource: &ApiResource) -> Decoded {
