@@ -3,7 +3,7 @@
 use kube::api::DynamicObject;
 use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 
-use crate::api::RoutingRuleStatus;
+use crate::api::{RoutingRuleStatus, condition_types};
 use crate::telemetry::registered;
 
 /// The metrics of a controller.
@@ -61,8 +61,46 @@ impl ControllerMetrics {
         }
     }
 
+    /// The rule is gone.
+    pub(super) fn forget_conditions_of(&self, rule: &str) {
+        for type_ in [condition_types::ACCEPTED, condition_types::READY] {
+            // It may never have been written.
+            let _ = self.conditions.remove_label_values(&[rule, type_]);
+        }
+    }
+
     /// Another replica knows better from now on.
     pub(super) fn forget_conditions(&self) {
         self.conditions.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::Condition;
+
+    use super::*;
+
+    #[test]
+    fn a_rule_that_is_gone_has_no_conditions() {
+        let registry = Registry::new();
+        let metrics = ControllerMetrics::register(&registry).unwrap();
+        let ready: Condition = serde_json::from_value(serde_json::json!({
+            "type": condition_types::READY, "status": "True", "reason": "InForce", "message": "",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }))
+        .unwrap();
+        let status = RoutingRuleStatus { conditions: vec![ready], ..RoutingRuleStatus::default() };
+        let series = || {
+            let families = registry.gather();
+            let conditions = families.iter().find(|family| family.name() == "usher_rule_condition");
+            conditions.map_or(0, |family| family.get_metric().len())
+        };
+        metrics.condition("a", &status);
+        metrics.condition("b", &status);
+        assert_eq!(series(), 2);
+        metrics.forget_conditions_of("a");
+        metrics.forget_conditions_of("never-written");
+        assert_eq!(series(), 1);
     }
 }

@@ -98,7 +98,7 @@ impl Controller {
     async fn write_while_held(&self, leadership: &Leadership, mut served: watch::Receiver<Served>) {
         let mut news = self.news();
         let writer = Writer::new(self.client.clone(), &self.replica, self.metrics.clone());
-        let mut desk = Desk::new(self.leases());
+        let mut desk = Desk::new(self.leases(), self.metrics.clone());
         let mut round = interval(ROUND);
         round.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while leadership.is_held() {
@@ -166,6 +166,7 @@ enum News {
 /// What the leader knows.
 struct Desk {
     leases: Api<Lease>,
+    metrics: ControllerMetrics,
     rules: Rules,
     replicas: Replicas,
     /// Names of a list that is not complete yet.
@@ -183,9 +184,10 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(leases: Api<Lease>) -> Self {
+    fn new(leases: Api<Lease>, metrics: ControllerMetrics) -> Self {
         Self {
             leases,
+            metrics,
             rules: Rules::default(),
             replicas: Replicas::default(),
             listed_rules: BTreeSet::new(),
@@ -208,11 +210,16 @@ impl Desk {
                 self.rules.apply(&object);
             }
             News::Rule(Event::InitDone) => {
-                self.rules.keep_only(&self.listed_rules);
+                for name in self.rules.keep_only(&self.listed_rules) {
+                    self.metrics.forget_conditions_of(&name);
+                }
                 self.has_rules = true;
             }
             News::Rule(Event::Apply(object)) => self.rules.apply(&object),
-            News::Rule(Event::Delete(object)) => self.rules.delete(&object.name_any()),
+            News::Rule(Event::Delete(object)) => {
+                self.rules.delete(&object.name_any());
+                self.metrics.forget_conditions_of(&object.name_any());
+            }
             News::Replica(Event::Init) => self.listed_replicas.clear(),
             News::Replica(Event::InitApply(lease)) => {
                 self.listed_replicas.insert(lease.name_any());
@@ -270,7 +277,8 @@ impl Desk {
             match writer.write(&name, rule, &wanted).await {
                 // The watch will say the same, but later than the next pass.
                 Written::Success(object) => self.rules.apply(&object),
-                Written::Conflict => self.is_stale = true,
+                // Of another version or a deletion there is news to come; another owner of a field keeps it.
+                Written::Conflict => {}
                 Written::Failure => {
                     self.is_stale = true;
                     return;

@@ -51,8 +51,9 @@ impl Rules {
         self.by_name.remove(name);
     }
 
-    pub(super) fn keep_only(&mut self, names: &BTreeSet<String>) {
-        self.by_name.retain(|name, _| names.contains(name));
+    /// Forgets all others, and gives back their names.
+    pub(super) fn keep_only(&mut self, names: &BTreeSet<String>) -> Vec<String> {
+        self.by_name.extract_if(.., |name, _| !names.contains(name)).map(|(name, _)| name).collect()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Rule)> {
