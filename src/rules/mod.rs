@@ -12,6 +12,7 @@ mod live;
 pub mod policies;
 pub mod registration;
 mod served;
+mod unusable;
 mod writer;
 
 pub use compile::{Compiled, Context, accept, compile, placeholder};
@@ -19,4 +20,5 @@ pub use item::{Item, ItemKey, ItemKind};
 pub use kinds::Kinds;
 pub use live::LiveRules;
 pub use served::Served;
+pub use unusable::expression_errors;
 pub use writer::{Report, RuleWriter};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::change::{Broken, Change, Snapshot};
-use super::object::{Loaded, Object, ObjectKey};
+use super::object::{Object, ObjectKey};
 use super::object_store::StoredObject;
 use crate::engine;
-use crate::rules::{Item, ItemKey, ItemKind, RuleWriter};
+use crate::rules::{ItemKey, ItemKind, RuleWriter};
 
 /// Takes changes over into the rules in their order, and publishes them together; whether anything is new.
 pub fn feed<'c>(changes: impl IntoIterator<Item = &'c Change>, writer: &mut RuleWriter) -> bool {
@@ -54,23 +54,13 @@ fn reset(snapshot: &Snapshot, writer: &mut RuleWriter) {
 
 fn apply(object: &Object, writer: &mut RuleWriter) {
     match object {
-        Object::RoutingRule(loaded) => apply_item(loaded, Item::RoutingRule, writer),
-        Object::ValidatingAdmissionPolicy(loaded) => {
-            apply_item(loaded, Item::ValidatingAdmissionPolicy, writer);
-        }
-        Object::ValidatingAdmissionPolicyBinding(loaded) => {
-            apply_item(loaded, Item::ValidatingAdmissionPolicyBinding, writer);
-        }
-        Object::MutatingAdmissionPolicy(loaded) => apply_item(loaded, Item::MutatingAdmissionPolicy, writer),
-        Object::MutatingAdmissionPolicyBinding(loaded) => {
-            apply_item(loaded, Item::MutatingAdmissionPolicyBinding, writer);
-        }
         Object::Other(stored) => apply_stored(stored, writer),
+        rule => {
+            if let Some(item) = rule.item() {
+                writer.apply(item, rule.map().cloned());
+            }
+        }
     }
-}
-
-fn apply_item<T>(loaded: &Loaded<T>, item: fn(Arc<T>) -> Item, writer: &mut RuleWriter) {
-    writer.apply(item(Arc::clone(&loaded.object)), loaded.map.clone());
 }
 
 fn apply_stored(object: &StoredObject, writer: &mut RuleWriter) {

@@ -12,6 +12,7 @@ use crate::api::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use crate::diagnostic::{Code, Diagnostic, Severity, SourceMap};
+use crate::rules::{Item, expression_errors};
 
 /// Group of Kubernetes' own admission policies.
 const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
@@ -89,6 +90,38 @@ impl Object {
             Self::Other(stored) => stored.key(),
         }
     }
+
+    /// As what the compiler takes; `None` for an object that is no rule.
+    pub(super) fn item(&self) -> Option<Item> {
+        Some(match self {
+            Self::RoutingRule(loaded) => Item::RoutingRule(Arc::clone(&loaded.object)),
+            Self::ValidatingAdmissionPolicy(loaded) => {
+                Item::ValidatingAdmissionPolicy(Arc::clone(&loaded.object))
+            }
+            Self::ValidatingAdmissionPolicyBinding(loaded) => {
+                Item::ValidatingAdmissionPolicyBinding(Arc::clone(&loaded.object))
+            }
+            Self::MutatingAdmissionPolicy(loaded) => {
+                Item::MutatingAdmissionPolicy(Arc::clone(&loaded.object))
+            }
+            Self::MutatingAdmissionPolicyBinding(loaded) => {
+                Item::MutatingAdmissionPolicyBinding(Arc::clone(&loaded.object))
+            }
+            Self::Other(_) => return None,
+        })
+    }
+
+    /// Where its fields stand, if it was read from a file.
+    pub(super) fn map(&self) -> Option<&SourceMap> {
+        match self {
+            Self::RoutingRule(loaded) => loaded.map.as_ref(),
+            Self::ValidatingAdmissionPolicy(loaded) => loaded.map.as_ref(),
+            Self::ValidatingAdmissionPolicyBinding(loaded) => loaded.map.as_ref(),
+            Self::MutatingAdmissionPolicy(loaded) => loaded.map.as_ref(),
+            Self::MutatingAdmissionPolicyBinding(loaded) => loaded.map.as_ref(),
+            Self::Other(_) => None,
+        }
+    }
 }
 
 /// Turns a document into an object, and says what else was found. Kinds that are read typed are compared with their
@@ -97,7 +130,7 @@ impl Object {
 ///
 /// # Errors
 ///
-/// All findings of the document; it is not usable.
+/// All findings of the document, those in its expressions included; it is not usable.
 pub fn decode(document: Document) -> Result<(Object, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (group, version) =
         document.key.api_version.rsplit_once('/').unwrap_or(("", &document.key.api_version));
@@ -141,25 +174,29 @@ fn typed<T: DeserializeOwned>(
     schema: &Schema,
     object: fn(Loaded<T>) -> Object,
 ) -> Result<(Object, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let findings = schema.check(&document.value);
-    let mut findings = match &document.map {
+    let Document { key, value, map } = document;
+    let located = |findings| match &map {
         Some(map) => map.locate_all(findings),
         None => findings,
     };
-    if findings.iter().all(|finding| finding.severity == Severity::Warning) {
-        let Document { key, value, map } = document;
-        match serde_json::from_value::<T>(value) {
-            Ok(value) => return Ok((object(Loaded { object: Arc::new(value), key, map }), findings)),
-            Err(error) => {
-                let fault = Diagnostic::error(Code::InvalidValue, error.to_string());
-                findings.push(match &map {
-                    Some(map) => map.locate(fault),
-                    None => fault,
-                });
+    let mut findings = located(schema.check(&value));
+    let has_shape = findings.iter().all(|finding| finding.severity == Severity::Warning);
+    match serde_json::from_value::<T>(value) {
+        Ok(value) if has_shape => Ok((object(Loaded { object: Arc::new(value), key, map }), findings)),
+        Ok(value) => {
+            // What the schema refuses can often be read all the same.
+            let loaded = Loaded { object: Arc::new(value), key, map: None };
+            let errors = object(loaded).item().map(|item| expression_errors(&item)).unwrap_or_default();
+            findings.extend(located(errors));
+            Err(findings)
+        }
+        Err(error) => {
+            if has_shape {
+                findings.extend(located(vec![Diagnostic::error(Code::InvalidValue, error.to_string())]));
             }
+            Err(findings)
         }
     }
-    Err(findings)
 }
 
 /// The fields of v1beta1 and v1alpha1 are those of v1, and only v1 is known by its types.

@@ -188,6 +188,32 @@ fn a_document_that_is_no_object_does_not_hide_the_others() {
 }
 
 #[test]
+fn a_fault_of_shape_does_not_hide_those_of_the_expressions() {
+    let rule = "\
+apiVersion: usher.dev/v1alpha1
+kind: RoutingRule
+metadata: {name: a}
+spec:
+  prioriy: 5
+  variables:
+  - {name: v, expression: 1 +}
+  routes:
+  - name: r
+    predicate: objct.spec.replicas > 3
+    reject: {message: not so, code: 9000}
+";
+    assert_eq!(
+        findings(rule),
+        [
+            "test.yaml:5:3: error[U0203]: spec.prioriy: unknown field `prioriy` (did you mean `priority`?)",
+            "test.yaml:11:37: error[U0207]: spec.routes[0].reject.code: 9000 is out of bounds; it must be from 400 to 499",
+            "test.yaml:7:30: error[U0101]: spec.variables[0].expression: Syntax error: expected an operand, found the end of the expression",
+            "test.yaml:10:16: error[U0102]: spec.routes[0].predicate: undeclared reference to 'objct' (in container '') (did you mean `object`?)",
+        ]
+    );
+}
+
+#[test]
 fn an_unknown_field_is_found_with_its_place_and_the_likely_one() {
     let text = RULE.replace("predicate:", "predicat:").replace("message", "mesage");
     assert_eq!(
