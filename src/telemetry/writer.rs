@@ -1,18 +1,22 @@
 //! A log writer that never makes the server wait: lines go to a thread over a bounded queue, and what does not fit is counted.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that may wait: 8,192 of about 300 bytes are 2.4 MiB.
-const QUEUE_LINES: usize = 8192;
+/// Bytes that may wait, some ten thousand lines: names come from requests and have no bound of their own.
+const QUEUE_BYTES: usize = 4 << 20;
 
-/// Bytes that may wait: names come from requests and have no bound of their own.
-const QUEUE_BYTES: usize = 16 << 20;
+/// How long the last lines may take to be written.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// What a line that waits takes besides its text.
+const LINE_BYTES: usize = 64;
 
 enum Item {
     Line(Vec<u8>),
@@ -23,7 +27,7 @@ enum Item {
 /// Where log lines go.
 #[derive(Clone, Debug)]
 pub(super) struct LineWriter {
-    tx: SyncSender<Item>,
+    tx: Sender<Item>,
     dropped: Arc<AtomicU64>,
     /// Bytes that wait.
     waiting: Arc<AtomicUsize>,
@@ -32,21 +36,27 @@ pub(super) struct LineWriter {
 /// Keeps the writing thread; dropping it writes what is left.
 #[derive(Debug)]
 pub struct LogGuard {
-    tx: SyncSender<Item>,
-    thread: Option<JoinHandle<()>>,
+    tx: Sender<Item>,
+    /// Closed when the thread ends.
+    ended: Receiver<Infallible>,
 }
 
 impl LineWriter {
     /// Starts the thread that writes to `out`.
     pub(super) fn start(out: impl Write + Send + 'static) -> io::Result<(Self, LogGuard)> {
-        let (tx, rx) = sync_channel(QUEUE_LINES);
+        // Bounded by `waiting`: a channel with a bound of its own takes the memory for all of its lines at once.
+        let (tx, rx) = channel();
         let dropped = Arc::new(AtomicU64::new(0));
         let waiting = Arc::new(AtomicUsize::new(0));
-        let thread = std::thread::Builder::new().name("log".to_owned()).spawn({
+        let (running, ended) = channel();
+        std::thread::Builder::new().name("log".to_owned()).spawn({
             let (dropped, waiting) = (Arc::clone(&dropped), Arc::clone(&waiting));
-            move || write_lines(out, &rx, &dropped, &waiting)
+            move || {
+                let _running = running;
+                write_lines(out, &rx, &dropped, &waiting);
+            }
         })?;
-        let guard = LogGuard { tx: tx.clone(), thread: Some(thread) };
+        let guard = LogGuard { tx: tx.clone(), ended };
         Ok((Self { tx, dropped, waiting }, guard))
     }
 }
@@ -55,7 +65,7 @@ fn write_lines(mut out: impl Write, rx: &Receiver<Item>, dropped: &AtomicU64, wa
     while let Ok(Item::Line(line)) = rx.recv() {
         // There is nobody to tell about a log that cannot be written.
         let _ = out.write_all(&line);
-        waiting.fetch_sub(line.len(), Relaxed);
+        waiting.fetch_sub(line.len() + LINE_BYTES, Relaxed);
         let lost = dropped.swap(0, Relaxed);
         if lost > 0 {
             let _ = writeln!(out, "{{\"level\":\"WARN\",\"message\":\"{lost} log lines were lost\"}}");
@@ -66,11 +76,9 @@ fn write_lines(mut out: impl Write, rx: &Receiver<Item>, dropped: &AtomicU64, wa
 
 impl Drop for LogGuard {
     fn drop(&mut self) {
-        // A writer that is stuck must not keep the process from ending.
-        if self.tx.try_send(Item::End).is_ok()
-            && let Some(thread) = self.thread.take()
-        {
-            let _ = thread.join();
+        // An output that is stuck must not keep the process from ending.
+        if self.tx.send(Item::End).is_ok() {
+            let _ = self.ended.recv_timeout(LAST_LINES);
         }
     }
 }
@@ -95,12 +103,14 @@ impl Write for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let line = std::mem::take(&mut self.line);
-        let (waiting, length) = (&self.writer.waiting, line.len());
-        let fits = waiting.fetch_add(length, Relaxed).saturating_add(length) <= QUEUE_BYTES;
-        if !fits || matches!(self.writer.tx.try_send(Item::Line(line)), Err(TrySendError::Full(_))) {
+        let (waiting, length) = (&self.writer.waiting, line.len() + LINE_BYTES);
+        if waiting.fetch_add(length, Relaxed).saturating_add(length) > QUEUE_BYTES {
             waiting.fetch_sub(length, Relaxed);
             self.writer.dropped.fetch_add(1, Relaxed);
+            return;
         }
+        // The thread lives as long as there is a writer.
+        let _ = self.writer.tx.send(Item::Line(line));
     }
 }
 
@@ -165,11 +175,11 @@ mod tests {
     fn long_lines_that_wait_are_bounded_by_their_bytes() {
         let (go, blocked) = channel();
         let (writer, guard) = LineWriter::start(Blocked(blocked)).unwrap();
-        let line = vec![b'x'; 1 << 20];
+        let line = vec![b'x'; (1 << 20) - LINE_BYTES];
         for _ in 0..100 {
             writer.make_writer().write_all(&line).unwrap();
         }
-        assert_eq!(writer.dropped.load(Relaxed), 84);
+        assert_eq!(writer.dropped.load(Relaxed), 96);
         assert_eq!(writer.waiting.load(Relaxed), QUEUE_BYTES);
         drop(go);
         drop(guard);
@@ -179,11 +189,13 @@ mod tests {
     #[test]
     fn a_blocked_output_costs_lines_but_no_time() {
         let (go, blocked) = channel();
-        let (writer, _guard) = LineWriter::start(Blocked(blocked)).unwrap();
-        for _ in 0..QUEUE_LINES + 100 {
-            writeln!(writer.make_writer(), "x").unwrap();
+        let (writer, guard) = LineWriter::start(Blocked(blocked)).unwrap();
+        for _ in 0..QUEUE_BYTES / (LINE_BYTES + 1) + 100 {
+            writer.make_writer().write_all(b"x").unwrap();
         }
         assert!(writer.dropped.load(Relaxed) >= 98);
+        // Nor does it keep the process.
+        drop(guard);
         drop(go);
     }
 }
