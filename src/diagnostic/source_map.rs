@@ -46,10 +46,31 @@ pub enum NodeKind {
 /// A key of a mapping with its place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Key {
-    /// The key as JSON has it.
-    pub name: Box<str>,
-    /// Bytes of the file.
-    pub span: Range<usize>,
+    /// The key as JSON has it, where that is not what stands in the file.
+    name: Option<Box<str>>,
+    span: Range<usize>,
+}
+
+impl Key {
+    /// The key that is called `name` in JSON and stands in these bytes of the file.
+    pub fn new(name: &str, span: Range<usize>, file: &str) -> Self {
+        let written = Self { name: None, span };
+        if written.name(file) == name { written } else { Self { name: Some(name.into()), ..written } }
+    }
+
+    /// As JSON has it. `file` is the text that the key was made for.
+    pub fn name<'k>(&'k self, file: &'k str) -> &'k str {
+        self.name.as_deref().unwrap_or_else(|| {
+            let written = file.get(self.span.clone()).unwrap_or_default();
+            let inside = |quote| written.strip_prefix(quote)?.strip_suffix(quote);
+            inside('"').or_else(|| inside('\'')).unwrap_or(written)
+        })
+    }
+
+    /// Bytes of the file, with quotes.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
 }
 
 impl SourceMap {
@@ -67,12 +88,12 @@ impl SourceMap {
 
     /// Where the value of a field stands. A field that is not there has the place of the nearest field around it.
     pub fn place(&self, field: &str) -> Place {
-        self.source.place(find(&self.root(), field).0.value_span())
+        self.source.place(find(self.source.text(), &self.root(), field).0.value_span())
     }
 
     /// Where the key of a field stands; of an item of a list, the item.
     pub fn key_place(&self, field: &str) -> Place {
-        self.source.place(find(&self.root(), field).0.key_span())
+        self.source.place(find(self.source.text(), &self.root(), field).0.key_span())
     }
 
     /// Where bytes of the decoded text of a field stand in the file. Where the way the text is written does not allow to
@@ -103,7 +124,7 @@ impl SourceMap {
         }
         let span = match &diagnostic.text {
             Some(text) => self.span_within(root, &diagnostic.field, text.span.clone()),
-            None => match find(root, &diagnostic.field) {
+            None => match find(self.source.text(), root, &diagnostic.field) {
                 (found, true) if found.is_scalar() && diagnostic.code != Code::UnknownField => {
                     found.value_span()
                 }
@@ -118,7 +139,7 @@ impl SourceMap {
     }
 
     fn span_within(&self, root: &Node, field: &str, span: Range<usize>) -> Range<usize> {
-        let (found, exact) = find(root, field);
+        let (found, exact) = find(self.source.text(), root, field);
         match &found.node.kind {
             NodeKind::Scalar { style, indent, text } if exact => {
                 let raw = scalar::Raw {
@@ -137,13 +158,13 @@ impl SourceMap {
 }
 
 /// The node of a field, or the nearest node around it and `false`.
-fn find<'n>(root: &'n Node, field: &str) -> (Found<'n>, bool) {
+fn find<'n>(file: &str, root: &'n Node, field: &str) -> (Found<'n>, bool) {
     let mut found = Found { key: None, node: root };
     for step in steps(field) {
         let next = match (&found.node.kind, step) {
             (NodeKind::Mapping(entries), Step::Key(name)) => entries
                 .iter()
-                .find(|(key, _)| *key.name == *name)
+                .find(|(key, _)| key.name(file) == name)
                 .map(|(k, v)| Found { key: Some(k), node: v }),
             (NodeKind::List(items), Step::Index(index)) => {
                 items.get(index).map(|node| Found { key: None, node })

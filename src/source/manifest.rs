@@ -170,7 +170,8 @@ impl<F: FnMut(Result<Document, Diagnostic>)> Opener<'_, F> {
         };
         if kind.ends_with("List")
             && depth < MAX_LIST_DEPTH
-            && let (Some(Value::Array(values)), Some(nodes)) = (value.get("items"), items(&node))
+            && let (Some(Value::Array(values)), Some(nodes)) =
+                (value.get("items"), items(&node, self.source.text()))
         {
             for (value, node) in values.iter().zip(nodes) {
                 self.open(value.clone(), node.clone(), depth + 1);
@@ -216,9 +217,9 @@ impl<F: FnMut(Result<Document, Diagnostic>)> Opener<'_, F> {
 }
 
 /// The nodes of `items`.
-fn items(node: &Node) -> Option<&[Arc<Node>]> {
+fn items<'n>(node: &'n Node, file: &str) -> Option<&'n [Arc<Node>]> {
     let NodeKind::Mapping(entries) = &node.kind else { return None };
-    match &entries.iter().find(|(key, _)| &*key.name == "items")?.1.kind {
+    match &entries.iter().find(|(key, _)| key.name(file) == "items")?.1.kind {
         NodeKind::List(items) => Some(items),
         NodeKind::Scalar { .. } | NodeKind::Mapping(_) => None,
     }

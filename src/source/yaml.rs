@@ -226,6 +226,7 @@ impl<'a> Reader<'a> {
         let mut entries: Vec<(Key, Arc<Node>)> = Vec::new();
         let mut merges = Vec::new();
         let mut deepest = 0;
+        let file = self.source.text();
         loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::MappingEnd) {
@@ -243,7 +244,7 @@ impl<'a> Reader<'a> {
             }
             let name = self.key(key, &key_span)?;
             if values.contains_key(&name) {
-                let first = entries.iter().find(|(k, _)| *k.name == *name).map(|(k, _)| k.span.start);
+                let first = entries.iter().find(|(k, _)| k.name(file) == name).map(|(k, _)| k.span().start);
                 let line = first.map_or(0, |at| self.source.line_column(at).0);
                 let fault = Diagnostic::error(Code::DuplicateKey, format!("the key `{name}` is given twice"));
                 let fault = fault
@@ -251,7 +252,7 @@ impl<'a> Reader<'a> {
                     .help(format!("it stands first in line {line}; remove one"));
                 return Err(Box::new(fault));
             }
-            entries.push((Key { name: name.as_str().into(), span: key_span }, node));
+            entries.push((Key::new(&name, key_span, file), node));
             values.insert(name, value);
         }
         for (value, node) in merges {
@@ -260,7 +261,7 @@ impl<'a> Reader<'a> {
         // Nodes stay for as long as their rule does.
         entries.shrink_to_fit();
         // A block has no bracket to point at.
-        let span = entries.first().filter(|_| bytes.is_empty()).map_or(bytes, |(key, _)| key.span.clone());
+        let span = entries.first().filter(|_| bytes.is_empty()).map_or(bytes, |(key, _)| key.span());
         let node = Node { span, kind: NodeKind::Mapping(entries) };
         Ok((Value::Object(values), Arc::new(node), deepest + 1))
     }
@@ -275,9 +276,11 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Fault> {
         match (value, &node.kind) {
             (Value::Object(base), NodeKind::Mapping(nodes)) => {
-                for ((key, node), value) in nodes.iter().filter_map(|e| Some((e, base.get(&*e.0.name)?))) {
-                    if !values.contains_key(&*key.name) {
-                        values.insert(key.name.to_string(), value.clone());
+                let file = self.source.text();
+                for ((key, node), value) in nodes.iter().filter_map(|e| Some((e, base.get(e.0.name(file))?)))
+                {
+                    if !values.contains_key(key.name(file)) {
+                        values.insert(key.name(file).to_owned(), value.clone());
                         entries.push((key.clone(), node.clone()));
                     }
                 }
