@@ -2,7 +2,7 @@
 
 use super::objects::{ObjectKey, Objects, StoredObject};
 use super::request::Request;
-use super::rule::{NotFound, ParamChoice, ParamReference, Params, Rule};
+use super::rule::{NotFound, Origin, ParamChoice, ParamReference, Params, Rule};
 
 /// One evaluation of a rule.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +57,22 @@ pub(super) fn for_each_param<'s>(
         }
     }
     if !found && reference.not_found == NotFound::Deny {
-        return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
+        return Err(match rule.origin {
+            Origin::RoutingRule => not_found(params, reference, namespace),
+            _ => "no params found for policy binding with `Deny` parameterNotFoundAction".to_owned(),
+        });
     }
     Ok(())
+}
+
+/// What a rule of our own says, which need not say it in Kubernetes' words.
+fn not_found(params: &Params, reference: &ParamReference, namespace: &str) -> String {
+    let kind = &params.kind;
+    let place = if namespace.is_empty() { String::new() } else { format!(" in the namespace {namespace}") };
+    match &reference.choice {
+        ParamChoice::Name(name) => format!("no params: there is no {kind} {name}{place}"),
+        ParamChoice::Selector(_) => format!("no params: no {kind}{place} has the labels of the selector"),
+    }
 }
 
 fn namespace<'n>(

@@ -240,7 +240,7 @@ fn params(choice: ParamChoice, namespace: Option<&str>, not_found: NotFound) -> 
 #[case::not_found_allow(params(ParamChoice::Name("no".into()), None, NotFound::Allow), &[])]
 #[case::not_found_deny(
     params(ParamChoice::Name("no".into()), None, NotFound::Deny),
-    &["no params found for policy binding with `Deny` parameterNotFoundAction"],
+    &["no params: there is no ConfigMap no in the namespace default"],
 )]
 fn params_are_found_and_each_is_evaluated(#[case] params: Params, #[case] expected: &[&str]) {
     let mut index = RuleIndex::new(Protected::nothing());
