@@ -5,16 +5,15 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ServiceReference, ValidatingWebhookConfiguration, WebhookClientConfig,
-};
-use kube::api::ObjectMeta;
+use serde_json::json;
 
 use super::findings::counts;
 use super::load::{Rules, load};
 use super::{Exit, terminal};
-use crate::engine::{Phase, Protected};
-use crate::rules::registration::{Registration, registrations};
+use crate::engine::Protected;
+use crate::rules::registration::{
+    Address, BaseUrl, CONFIGURATION_GROUP, ServiceAddress, configuration_kind, registrations,
+};
 
 /// Print the webhook configurations that rules need: what any of them matches, and no more than can be said.
 #[derive(Args, Clone, Debug)]
@@ -28,13 +27,13 @@ pub(super) struct WebhookConfigArgs {
     #[arg(short = 'f', long, value_name = "PATH", required = true, num_args = 1..)]
     rules: Vec<PathBuf>,
 
-    /// The Service of the server, on its port 443.
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = service)]
-    service: Option<(String, String)>,
+    /// The Service of the server, on its port 443 if none is named.
+    #[arg(long, value_name = "NAMESPACE/NAME[:PORT]")]
+    service: Option<ServiceAddress>,
 
     /// A server outside the cluster, such as https://usher.example.com:8443.
-    #[arg(long, value_name = "URL", value_parser = url)]
-    url: Option<String>,
+    #[arg(long, value_name = "URL")]
+    url: Option<BaseUrl>,
 
     /// PEM file with the authority of the server's certificate. Without it the API server goes by those of its machine.
     #[arg(long, value_name = "FILE")]
@@ -61,48 +60,29 @@ pub(super) fn run(args: WebhookConfigArgs) -> anyhow::Result<Exit> {
         })
         .transpose()?
         .map(ByteString);
-    let client = |entry: &Registration| WebhookClientConfig {
-        ca_bundle: authority.clone(),
-        service: service.clone().map(|(namespace, name)| ServiceReference {
-            namespace,
-            name,
-            path: Some(entry.path().to_owned()),
-            port: Some(443),
-        }),
-        url: url.as_ref().map(|url| format!("{url}{}", entry.path())),
-    };
+    // The parser has seen to it that there is one.
+    let address = service.map(Address::Service).or(url.map(Address::Url)).context("--service or --url")?;
     let entries = registrations(&live.load());
-    let of = |phase| entries.iter().filter(move |entry| entry.phase == phase);
-    let metadata = || ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
     let mut texts = Vec::new();
-    let mutating: Vec<_> = of(Phase::Mutating).map(|entry| entry.mutating(client(entry))).collect();
-    if !mutating.is_empty() {
-        let configuration = MutatingWebhookConfiguration { metadata: metadata(), webhooks: Some(mutating) };
-        texts.push(serde_saphyr::to_string(&configuration)?);
-    }
-    let validating: Vec<_> = of(Phase::Validating).map(|entry| entry.validating(client(entry))).collect();
-    if !validating.is_empty() {
-        let configuration =
-            ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(validating) };
+    for is_mutating in [true, false] {
+        let of_kind = entries.iter().filter(|entry| entry.hook.is_mutating() == is_mutating);
+        let webhooks: Vec<_> = of_kind
+            .map(|entry| {
+                let client = address.client_config(entry.hook.path(), authority.clone());
+                entry.webhook(entry.hook.fails_closed(), client)
+            })
+            .collect();
+        if webhooks.is_empty() {
+            continue;
+        }
+        let configuration = json!({
+            "apiVersion": format!("{CONFIGURATION_GROUP}/v1"),
+            "kind": configuration_kind(is_mutating),
+            "metadata": {"name": name},
+            "webhooks": webhooks,
+        });
         texts.push(serde_saphyr::to_string(&configuration)?);
     }
     terminal::out(&texts.join("---\n"))?;
     Ok(Exit::Clean)
-}
-
-fn service(text: &str) -> Result<(String, String), String> {
-    match text.split_once('/') {
-        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
-            Ok((namespace.to_owned(), name.to_owned()))
-        }
-        _ => Err("expected NAMESPACE/NAME, such as usher-system/usher".to_owned()),
-    }
-}
-
-fn url(text: &str) -> Result<String, String> {
-    let rest = text.strip_prefix("https://").ok_or("expected a URL that starts with https://")?;
-    if rest.is_empty() || rest.contains(['?', '#', '@']) {
-        return Err("expected https://HOST:PORT, without user, query and fragment".to_owned());
-    }
-    Ok(text.trim_end_matches('/').to_owned())
 }

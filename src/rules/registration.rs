@@ -1,31 +1,41 @@
 //! What the API server has to ask about: the least that a webhook configuration must name so that no rule misses a request.
 
+mod address;
+mod hook;
+pub mod probe;
+mod unprotected;
+
+pub use address::{Address, AddressError, BaseUrl, ServiceAddress};
+pub use hook::{Hook, Hooks};
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhook, RuleWithOperations, ValidatingWebhook, WebhookClientConfig,
+    MatchCondition, MutatingWebhook, RuleWithOperations, WebhookClientConfig,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 
 use crate::engine::matching::{
     LabelSelector, NAME_LABEL, OperationSet, Requirement, ResourcePattern, ResourceRule, RuleScope,
 };
-use crate::engine::{FailurePolicy, Handler, Mode, Operation, Phase, Protected, Rule, RuleSet};
+use crate::engine::{FailurePolicy, Handler, Mode, Operation, Origin, Phase, Protected, Rule, RuleSet};
 
 /// Seconds that the API server waits.
 const TIMEOUT_SECONDS: i32 = 5;
 
-/// One entry of a webhook configuration: the rules of one failure policy in one phase.
+/// One entry of a webhook configuration: what the rules of one failure policy in one phase need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
-    pub phase: Phase,
-    pub class: FailurePolicy,
+    pub hook: Hook,
     /// What any of the rules matches, in a fixed order.
     pub rules: Vec<RuleWithOperations>,
     /// That of the rules, if they have the same, and none of the protected namespaces.
     pub namespace_selector: meta::LabelSelector,
     /// That of the rules, if they have the same.
     pub object_selector: meta::LabelSelector,
+    /// Keeps the protected kinds out, if `rules` name any.
+    pub match_conditions: Option<Vec<MatchCondition>>,
 }
 
 /// The entries that a set of rules needs, `Fail` before `Ignore` and the mutating phase first; none for a class without rules.
@@ -44,6 +54,16 @@ pub fn registrations(rules: &RuleSet) -> Vec<Registration> {
         }
     }
     all
+}
+
+/// Which entries each `RoutingRule` needs, by name. A rule that is not named here needs none.
+pub fn hooks(rules: &RuleSet) -> BTreeMap<Arc<str>, Hooks> {
+    let own = rules.rules().iter().filter(|rule| rule.origin == Origin::RoutingRule);
+    let hooks = |rule: &Rule| -> Hooks {
+        let phases = [Phase::Mutating, Phase::Validating].into_iter().filter(|phase| acts(rule, *phase));
+        phases.map(|phase| Hook::of(phase, rule.failure_policy)).collect()
+    };
+    own.map(|rule| (Arc::clone(&rule.name), hooks(rule))).collect()
 }
 
 /// Whether a rule has something to say in a phase. A rule that only passes has nothing to say in the mutating one: whom it keeps from
@@ -74,10 +94,11 @@ fn registration(
         let values = protected.namespaces.clone();
         namespaces.requirements.push(Requirement::NotIn { key: NAME_LABEL.into(), values });
     }
+    let rules_of_entry = union(rules);
     Some(Registration {
-        phase,
-        class,
-        rules: union(rules),
+        hook: Hook::of(phase, class),
+        match_conditions: unprotected::conditions(&rules_of_entry, protected),
+        rules: rules_of_entry,
         namespace_selector: selector(&namespaces),
         object_selector: selector(&same(|rule| &rule.constraints.object_selector)),
     })
@@ -172,58 +193,39 @@ fn selector(selector: &LabelSelector) -> meta::LabelSelector {
 }
 
 impl Registration {
-    /// The path that answers for it.
-    pub fn path(&self) -> &'static str {
-        match (self.phase, self.class) {
-            (Phase::Mutating, FailurePolicy::Fail) => "/mutate/fail",
-            (Phase::Mutating, FailurePolicy::Ignore) => "/mutate/ignore",
-            (Phase::Validating, FailurePolicy::Fail) => "/validate/fail",
-            (Phase::Validating, FailurePolicy::Ignore) => "/validate/ignore",
-        }
-    }
-
-    /// As an entry of a `ValidatingWebhookConfiguration`.
-    pub fn validating(&self, client_config: WebhookClientConfig) -> ValidatingWebhook {
-        ValidatingWebhook {
-            admission_review_versions: vec!["v1".to_owned()],
-            client_config,
-            failure_policy: Some(self.policy().to_owned()),
-            match_conditions: None,
-            match_policy: Some("Equivalent".to_owned()),
-            name: format!("{}.validate.usher.dev", self.policy().to_ascii_lowercase()),
-            namespace_selector: Some(self.namespace_selector.clone()),
-            object_selector: Some(self.object_selector.clone()),
-            rules: Some(self.rules.clone()),
-            side_effects: "None".to_owned(),
-            timeout_seconds: Some(TIMEOUT_SECONDS),
-        }
-    }
-
-    /// As an entry of a `MutatingWebhookConfiguration`.
-    pub fn mutating(&self, client_config: WebhookClientConfig) -> MutatingWebhook {
+    /// As an entry of a webhook configuration. `fails_closed`: a call that fails refuses the request, which may be less than the rules ask for.
+    pub fn webhook(&self, fails_closed: bool, client_config: WebhookClientConfig) -> MutatingWebhook {
         MutatingWebhook {
-            admission_review_versions: vec!["v1".to_owned()],
-            client_config,
-            failure_policy: Some(self.policy().to_owned()),
-            match_conditions: None,
-            match_policy: Some("Equivalent".to_owned()),
-            name: format!("{}.mutate.usher.dev", self.policy().to_ascii_lowercase()),
+            match_conditions: self.match_conditions.clone(),
             namespace_selector: Some(self.namespace_selector.clone()),
             object_selector: Some(self.object_selector.clone()),
-            reinvocation_policy: Some("IfNeeded".to_owned()),
             rules: Some(self.rules.clone()),
-            side_effects: "None".to_owned(),
-            timeout_seconds: Some(TIMEOUT_SECONDS),
-        }
-    }
-
-    fn policy(&self) -> &'static str {
-        match self.class {
-            FailurePolicy::Fail => "Fail",
-            FailurePolicy::Ignore => "Ignore",
+            ..entry(self.hook, fails_closed, client_config)
         }
     }
 }
+
+/// What all entries have in common. The two kinds of entries differ in nothing but `reinvocationPolicy`, which validating ones do not have.
+fn entry(hook: Hook, fails_closed: bool, client_config: WebhookClientConfig) -> MutatingWebhook {
+    MutatingWebhook {
+        admission_review_versions: vec!["v1".to_owned()],
+        client_config,
+        failure_policy: Some(if fails_closed { "Fail" } else { "Ignore" }.to_owned()),
+        match_policy: Some("Equivalent".to_owned()),
+        name: hook.name().to_owned(),
+        reinvocation_policy: hook.is_mutating().then(|| "IfNeeded".to_owned()),
+        side_effects: "None".to_owned(),
+        timeout_seconds: Some(TIMEOUT_SECONDS),
+        ..MutatingWebhook::default()
+    }
+}
+
+/// The kind of configuration that has the entries of a phase, in version `v1` of [`CONFIGURATION_GROUP`].
+pub fn configuration_kind(is_mutating: bool) -> &'static str {
+    if is_mutating { "MutatingWebhookConfiguration" } else { "ValidatingWebhookConfiguration" }
+}
+
+pub const CONFIGURATION_GROUP: &str = "admissionregistration.k8s.io";
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ use super::endpoint::Endpoint;
 use super::metrics::{AdmissionMetrics, DecisionLabel, Refused, Shed};
 use super::review::{self, Denial, Refusal, Review, ReviewVersion};
 use crate::engine::{Decision, Query, Request as AdmissionRequest};
+use crate::rules::registration::probe;
 use crate::telemetry::Gate;
 
 /// Whoever decides about reviews.
@@ -158,6 +159,13 @@ impl<A: Admit> Exchange<'_, A> {
     }
 
     fn decide(&self, review: &Review<'_>) -> Answered {
+        if let Some(message) = probe::answer(&review.request, self.endpoint.path()) {
+            // No decision about anything: it is neither counted nor told as one.
+            tracing::debug!(webhook = self.endpoint.as_str(), uid = review.request.uid, "probe answered");
+            // Not 403: in an audit log this must not look like missing rights.
+            let denial = Denial { code: 422, reason: "Invalid", message: &message };
+            return json(review::write_denial(review.version, review.request.uid, denial));
+        }
         let interrupt = || Instant::now() >= self.deadline;
         let query = Query {
             class: self.endpoint.class(),

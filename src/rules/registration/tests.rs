@@ -154,7 +154,7 @@ proptest! {
                     continue;
                 }
                 for phase in [Phase::Mutating, Phase::Validating].into_iter().filter(|phase| acts(rule, *phase)) {
-                    let entry = entries.iter().find(|entry| entry.phase == phase && entry.class == rule.failure_policy);
+                    let entry = entries.iter().find(|entry| entry.hook == Hook::of(phase, rule.failure_policy));
                     prop_assert!(
                         entry.is_some_and(|entry| is_asked(entry, &request, &labels)),
                         "{request:?} of {:?} is not in {entry:?}", rule.constraints
@@ -183,6 +183,41 @@ fn without_a_rule_there_is_no_entry_and_a_disabled_one_is_none() {
     assert!(registrations(&mk_rule_set([disabled])).is_empty());
     let passing =
         Rule { routes: vec![mk_route("r", Handler::Pass(crate::engine::Scope::All))], ..mk_rule("a") };
-    let phases: Vec<Phase> = registrations(&mk_rule_set([passing])).iter().map(|entry| entry.phase).collect();
-    assert_eq!(phases, [Phase::Validating]);
+    let set = mk_rule_set([passing]);
+    let hooks: Vec<Hook> = registrations(&set).iter().map(|entry| entry.hook).collect();
+    assert_eq!(hooks, [Hook::ValidateFail]);
+    assert_eq!(super::hooks(&set)["a"].iter().collect::<Vec<_>>(), [Hook::ValidateFail]);
+}
+
+#[rstest]
+#[case::nothing_protected("", "pods", None)]
+#[case::one("", "nodes/*", Some("!(request.resource.group == '' && request.resource.resource in ['nodes'])"))]
+#[case::all_of_a_group("usher.dev", "*", Some("request.resource.group != 'usher.dev'"))]
+#[case::some_of_a_group(
+    "*",
+    "leases",
+    Some(
+        "request.resource.group != 'admissionregistration.k8s.io' && !(request.resource.group == 'coordination.k8s.io' && \
+         request.resource.resource in ['leases']) && request.resource.group != 'usher.dev'"
+    )
+)]
+fn protected_kinds_are_not_even_asked_about(
+    #[case] group: &str,
+    #[case] resource: &str,
+    #[case] expected: Option<&str>,
+) {
+    let rule = Rule {
+        constraints: MatchConstraints {
+            resource_rules: vec![ResourceRule {
+                api_groups: vec![group.into()],
+                resources: vec![ResourcePattern::parse(resource)],
+                ..ResourceRule::anything()
+            }],
+            ..MatchConstraints::default()
+        },
+        routes: vec![mk_route("r", mk_reject("no"))],
+        ..mk_rule("a")
+    };
+    let conditions = unprotected::conditions(&union(&[&rule]), &Protected::default()).unwrap_or_default();
+    assert_eq!(conditions.iter().map(|one| one.expression.as_str()).next(), expected);
 }
