@@ -11,14 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
-};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::json;
 use usher::api::{RoutingRule, crd};
 
 use control_plane::ControlPlane;
@@ -35,8 +31,6 @@ async fn main() {
     install(&client).await;
 
     let mut usher = start(&binary, &plane, &directory);
-    register(&client, "mutate", &directory).await;
-    register(&client, "validate", &directory).await;
     eprintln!(
         "\nA cluster with Usher in it. In another terminal:\n\n  export KUBECONFIG={}\n  kubectl apply -f \
          policies/good-practice/image-tags.yaml\n  kubectl get routingrules\n  kubectl run shell --image=busybox --dry-run=server\n\n\
@@ -76,47 +70,9 @@ async fn install(client: &Client) {
 fn start(binary: &Path, plane: &ControlPlane, directory: &Path) -> Child {
     Command::new(binary)
         .args(["serve", "--cluster", "--bind=127.0.0.1:18443", "--admin-bind=127.0.0.1:18080"])
-        .args(["--log-format=text", "--drain-window=0s"])
+        .args(["--log-format=text", "--drain-window=0s", "--webhook-url=https://127.0.0.1:18443"])
         .args([Path::new("--kubeconfig"), &plane.kubeconfig()])
         .args([Path::new("--tls-self-signed"), &directory.join("usher")])
         .spawn()
         .expect("usher starts")
-}
-
-/// Tells the API server to ask Usher about everything that namespaces hold, as soon as its certificate is there.
-async fn register(client: &Client, path: &str, directory: &Path) {
-    let authority = loop {
-        match std::fs::read(directory.join("usher/ca.crt")) {
-            Ok(authority) => break authority,
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-    };
-    let hook = |kind: &str| -> Value {
-        json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": kind,
-            "metadata": {"name": "usher"},
-            "webhooks": [{
-                "name": format!("{path}.usher.dev"),
-                "clientConfig": {
-                    "url": format!("https://127.0.0.1:18443/{path}"),
-                    "caBundle": ByteString(authority.clone()),
-                },
-                "rules": [{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"], "scope": "Namespaced"}],
-                "sideEffects": "None",
-                "failurePolicy": "Ignore",
-                "admissionReviewVersions": ["v1"],
-            }],
-        })
-    };
-    let params = PatchParams::apply(MANAGER);
-    if path == "mutate" {
-        let hooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
-        let hook = hook("MutatingWebhookConfiguration");
-        hooks.patch("usher", &params, &Patch::Apply(hook)).await.unwrap();
-    } else {
-        let hooks: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
-        let hook = hook("ValidatingWebhookConfiguration");
-        hooks.patch("usher", &params, &Patch::Apply(hook)).await.unwrap();
-    }
 }

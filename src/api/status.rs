@@ -22,8 +22,9 @@ pub struct RoutingRuleStatus {
     #[schemars(range(min = 0))]
     pub served_generation: Option<i64>,
 
-    /// Accepted, TypeChecked, ReferencesResolved, Programmed and Ready. Ready is true when every live replica serves
-    /// observedGeneration and the webhook configuration covers the rule.
+    /// Accepted, Programmed, Armed and Ready. Ready is true when every live replica serves observedGeneration and the
+    /// API server asks about what the rule matches; Armed, on rules with failurePolicy Fail, when it refuses requests
+    /// while no replica answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::bounds::conditions")]
     pub conditions: Vec<Condition>,
@@ -123,8 +124,12 @@ pub mod condition_types {
     pub const TYPE_CHECKED: &str = "TypeChecked";
     /// The parameter objects and services that the rule names exist.
     pub const REFERENCES_RESOLVED: &str = "ReferencesResolved";
-    /// The webhook configuration covers the rule.
+    /// The webhook configuration covers the rule, and the API server goes by it.
     pub const PROGRAMMED: &str = "Programmed";
+    /// The API server refuses what the rule matches while no replica answers: of rules with failurePolicy Fail.
+    pub const ARMED: &str = "Armed";
     /// In force everywhere.
     pub const READY: &str = "Ready";
+    /// Those that the controller writes.
+    pub const OURS: [&str; 4] = [ACCEPTED, PROGRAMMED, ARMED, READY];
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::registration::{Fault, Programmed, Standing, WAITING};
 use super::replicas::Acknowledged;
 use crate::api::{
     Condition, DiagnosticSeverity, Mode, RoutingRuleStatus, RulePhase, StatusDiagnostic, condition_types,
@@ -23,48 +24,108 @@ pub(super) struct Facts<'f> {
     pub(super) mode: Mode,
     pub(super) report: &'f Report,
     pub(super) acknowledged: Acknowledged,
+    pub(super) standing: &'f Standing,
 }
+
+/// Status, reason and message of a condition.
+type Words = (&'static str, &'static str, String);
 
 /// The status, with the times of conditions that stay as they are taken over from the status that there is.
 pub(super) fn status(facts: Facts<'_>, current: &RoutingRuleStatus, now: Timestamp) -> RoutingRuleStatus {
-    let Facts { generation, report, acknowledged, .. } = facts;
-    let accepted = report.accepted;
-    let serving = if accepted { acknowledged.serving } else { 0 };
-    let ready = accepted && acknowledged.is_complete();
-    let condition = |type_: &str, is_true: bool, reason: &str, message: &str| {
-        let status = if is_true { "True" } else { "False" };
+    let Facts { generation, report, acknowledged, standing, .. } = facts;
+    let serving = if report.accepted { acknowledged.serving } else { 0 };
+    let condition = |type_: &str, (status, reason, message): Words| {
         let before = current.conditions.iter().find(|known| known.type_ == type_ && known.status == status);
         Condition {
             type_: type_.to_owned(),
             status: status.to_owned(),
             reason: reason.to_owned(),
-            message: message.to_owned(),
+            message: cut(&message, MESSAGE),
             observed_generation: Some(generation),
             last_transition_time: before.map_or(Time(now), |known| known.last_transition_time.clone()),
         }
     };
-    let first = report.diagnostics.iter().find(|finding| finding.severity == Severity::Error);
-    let (reason, message) = match (accepted, report.served_generation) {
-        (true, _) => ("Accepted", String::new()),
-        (false, Some(served)) => ("Invalid", format!("generation {served} stays in force: {}", text(first))),
-        (false, None) => ("Invalid", text(first)),
-    };
-    let accepted_now = condition(condition_types::ACCEPTED, accepted, reason, &message);
-    let ready_now = match (accepted, ready) {
-        (_, true) => condition(condition_types::READY, true, "InForce", "every live replica serves it"),
-        (true, false) => {
-            condition(condition_types::READY, false, "Waiting", "not every live replica serves it yet")
-        }
-        (false, false) => condition(condition_types::READY, false, "NotAccepted", "it is not accepted"),
-    };
+    let mut conditions = vec![
+        condition(condition_types::ACCEPTED, accepted(report)),
+        condition(condition_types::PROGRAMMED, programmed(report, standing)),
+    ];
+    if let Standing::Known { armed: Some(armed), .. } = standing {
+        let words = match armed {
+            Ok(()) => ("True", "Proven", String::new()),
+            Err(Fault { reason, message }) => ("False", *reason, message.clone()),
+        };
+        conditions.push(condition(condition_types::ARMED, words));
+    }
+    conditions.push(condition(condition_types::READY, ready(facts)));
     RoutingRuleStatus {
         phase: Some(phase(facts)),
         observed_generation: Some(generation),
         served_generation: report.served_generation,
-        conditions: vec![accepted_now, ready_now],
+        conditions,
         acknowledged: Some(format!("{serving}/{}", acknowledged.live)),
         diagnostics: report.diagnostics.iter().take(MOST_DIAGNOSTICS).map(diagnostic).collect(),
         cost: None,
+    }
+}
+
+fn accepted(report: &Report) -> Words {
+    let first = report.diagnostics.iter().find(|finding| finding.severity == Severity::Error);
+    match (report.accepted, report.served_generation) {
+        (true, _) => ("True", "Accepted", String::new()),
+        (false, Some(served)) => {
+            ("False", "Invalid", format!("generation {served} stays in force: {}", text(first)))
+        }
+        (false, None) => ("False", "Invalid", text(first)),
+    }
+}
+
+fn programmed(report: &Report, standing: &Standing) -> Words {
+    match standing {
+        _ if !report.accepted => ("False", "NotAccepted", "it is not accepted".to_owned()),
+        Standing::ByOthers => {
+            let message = "this server does not register itself (--register), so it does not know what the API server asks about";
+            ("Unknown", "RegisteredByOthers", message.to_owned())
+        }
+        Standing::Unknown => {
+            ("Unknown", WAITING, "the webhook configurations were not looked at yet".to_owned())
+        }
+        Standing::Known { programmed: Ok(Programmed::Registered), .. } => {
+            ("True", "Registered", String::new())
+        }
+        Standing::Known { programmed: Ok(Programmed::NothingToAsk), .. } => (
+            "True",
+            "NothingToAsk",
+            "there is nothing that the API server would have to ask about".to_owned(),
+        ),
+        Standing::Known { programmed: Err(Fault { reason, message }), .. } => {
+            ("False", reason, message.clone())
+        }
+    }
+}
+
+/// In force everywhere: served by all, asked about, and refused in an outage if that is what the author wrote.
+fn ready(Facts { report, acknowledged, standing, .. }: Facts<'_>) -> Words {
+    if !report.accepted {
+        return ("False", "NotAccepted", "it is not accepted".to_owned());
+    }
+    if !acknowledged.is_complete() {
+        return ("False", WAITING, "not every live replica serves it yet".to_owned());
+    }
+    match standing {
+        Standing::ByOthers => {
+            let message = "every live replica serves it; whether the API server asks is not known here";
+            ("True", "InForce", message.to_owned())
+        }
+        Standing::Unknown => {
+            ("False", WAITING, "the webhook configurations were not looked at yet".to_owned())
+        }
+        Standing::Known { programmed: Err(Fault { reason, message }), .. }
+        | Standing::Known { armed: Some(Err(Fault { reason, message })), .. } => {
+            ("False", reason, message.clone())
+        }
+        Standing::Known { .. } => {
+            ("True", "InForce", "every live replica serves it, and the API server asks".to_owned())
+        }
     }
 }
 
@@ -121,7 +182,7 @@ pub(super) enum Difference {
 
 /// How the status that there is differs from the one that there should be. Conditions of others do not count.
 pub(super) fn difference(current: &RoutingRuleStatus, wanted: &RoutingRuleStatus) -> Difference {
-    let ours = |condition: &&Condition| wanted.conditions.iter().any(|own| own.type_ == condition.type_);
+    let ours = |condition: &&Condition| condition_types::OURS.contains(&condition.type_.as_str());
     let known: Vec<&Condition> = current.conditions.iter().filter(ours).collect();
     let state = |condition: &Condition| {
         (
@@ -159,7 +220,8 @@ mod tests {
     }
 
     fn facts(report: &Report, serving: usize, live: usize) -> Facts<'_> {
-        Facts { generation: 2, mode: Mode::Enforce, report, acknowledged: Acknowledged { serving, live } }
+        let acknowledged = Acknowledged { serving, live };
+        Facts { generation: 2, mode: Mode::Enforce, report, acknowledged, standing: &Standing::ByOthers }
     }
 
     fn at(second: i64) -> Timestamp {
@@ -205,10 +267,52 @@ mod tests {
         assert_eq!(first, again);
         let later = status(facts(&good, 2, 2), &again, at(3));
         let times: Vec<i64> = later.conditions.iter().map(|c| c.last_transition_time.0.as_second()).collect();
-        assert_eq!(times, [1, 3]);
+        assert_eq!(times, [1, 1, 3]);
         assert_eq!(difference(&again, &later), Difference::Condition);
         let fewer = status(facts(&good, 1, 3), &first, at(2));
         assert_eq!(difference(&first, &fewer), Difference::Small);
+    }
+
+    fn known(
+        programmed: Result<Programmed, &'static str>,
+        armed: Option<Result<(), &'static str>>,
+    ) -> Standing {
+        let fault = |reason| Fault { reason, message: String::new() };
+        Standing::Known {
+            programmed: programmed.map_err(fault),
+            armed: armed.map(|armed| armed.map_err(fault)),
+        }
+    }
+
+    #[rstest]
+    #[case(Standing::ByOthers, ["Unknown RegisteredByOthers", "-", "True InForce"])]
+    #[case(Standing::Unknown, ["Unknown Waiting", "-", "False Waiting"])]
+    #[case(known(Ok(Programmed::Registered), None), ["True Registered", "-", "True InForce"])]
+    #[case(known(Ok(Programmed::NothingToAsk), None), ["True NothingToAsk", "-", "True InForce"])]
+    #[case(known(Ok(Programmed::Registered), Some(Ok(()))), ["True Registered", "True Proven", "True InForce"])]
+    #[case(known(Ok(Programmed::Registered), Some(Err("Waiting"))), ["True Registered", "False Waiting", "False Waiting"])]
+    #[case(known(Err("Unreachable"), Some(Err("Unreachable"))), ["False Unreachable", "False Unreachable", "False Unreachable"])]
+    fn a_rule_is_ready_when_the_api_server_asks_about_it(
+        #[case] standing: Standing,
+        #[case] expected: [&str; 3],
+    ) {
+        let good = report(true, Some(2));
+        let facts = Facts { standing: &standing, ..facts(&good, 1, 1) };
+        let status = status(facts, &RoutingRuleStatus::default(), at(0));
+        let has = |type_: &str| status.conditions.iter().any(|condition| condition.type_ == type_);
+        let armed = if has("Armed") { word(&status, "Armed") } else { "-".to_owned() };
+        assert_eq!([word(&status, "Programmed"), armed, word(&status, "Ready")], expected);
+    }
+
+    #[test]
+    fn a_condition_that_says_nothing_any_more_is_a_difference() {
+        let good = report(true, Some(2));
+        let standing = known(Ok(Programmed::Registered), Some(Ok(())));
+        let armed =
+            status(Facts { standing: &standing, ..facts(&good, 1, 1) }, &RoutingRuleStatus::default(), at(0));
+        let standing = known(Ok(Programmed::Registered), None);
+        let open = status(Facts { standing: &standing, ..facts(&good, 1, 1) }, &armed, at(0));
+        assert_eq!(difference(&armed, &open), Difference::Condition);
     }
 
     #[test]

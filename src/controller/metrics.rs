@@ -63,7 +63,7 @@ impl ControllerMetrics {
 
     /// The rule is gone.
     pub(super) fn forget_conditions_of(&self, rule: &str) {
-        for type_ in [condition_types::ACCEPTED, condition_types::READY] {
+        for type_ in condition_types::OURS {
             // It may never have been written.
             let _ = self.conditions.remove_label_values(&[rule, type_]);
         }

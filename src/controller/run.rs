@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use backon::ExponentialBuilder;
+use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, SelectAll};
-use futures_util::{Stream, StreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{ApiResource, DeleteParams, DynamicObject};
-use kube::runtime::watcher::{Config, Event, ExponentialBackoff};
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher::Event;
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
@@ -19,16 +17,14 @@ use super::desired::{Difference, Facts, difference, status};
 use super::heartbeat::{Heartbeat, LABEL, lease_name};
 use super::leader::{Candidate, Leadership, release};
 use super::metrics::{ControllerMetrics, Written};
+use super::registration::{Keeper, Registered, Registering, RegistrationMetrics, Standing};
 use super::replicas::Replicas;
 use super::watched::Rules;
+use super::watching::events;
 use super::write::{Pace, Writer};
 use crate::api::RoutingRule;
-use crate::rules::Served;
+use crate::rules::{LiveRules, Served};
 
-/// As the source's watches: the API server ends them after so many seconds, and the client gives up 5 s later.
-const WATCH_SECONDS: u32 = 200;
-/// Pauses after errors of a watch: the first, and the largest, which chance may double.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 /// How often statuses are looked at, if anything is new.
 const PASS: Duration = Duration::from_millis(50);
 /// How often they are looked at without: replicas go without a word, and writes that had to wait are due.
@@ -39,12 +35,15 @@ const GRACE: Duration = Duration::from_secs(20);
 /// How long leaving may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Keeps the status of rules true, together with the controllers of the other replicas.
+/// Keeps the status of rules and the webhook configurations true, together with the controllers of the other replicas.
 pub struct Controller {
     client: Client,
     namespace: String,
     replica: String,
     metrics: ControllerMetrics,
+    keeper: Option<Keeper>,
+    /// `ByOthers` for good without a keeper.
+    registered: watch::Receiver<Registered>,
 }
 
 /// Says goodbye for a replica, after it has answered its last review.
@@ -68,7 +67,29 @@ impl std::fmt::Debug for Farewell {
 impl Controller {
     /// `namespace` holds the Leases; `replica` is a name that no other replica has.
     pub fn new(client: Client, namespace: &str, replica: &str, metrics: ControllerMetrics) -> Self {
-        Self { client, namespace: namespace.to_owned(), replica: replica.to_owned(), metrics }
+        let (_, registered) = watch::channel(Registered::ByOthers);
+        let (namespace, replica) = (namespace.to_owned(), replica.to_owned());
+        Self { client, namespace, replica, metrics, keeper: None, registered }
+    }
+
+    /// Keeps the webhook configurations too, as the rules need them.
+    #[must_use]
+    pub fn registering(
+        self,
+        registering: Registering,
+        live: LiveRules,
+        metrics: RegistrationMetrics,
+    ) -> Self {
+        let (known, registered) = watch::channel(Registered::Unknown);
+        let keeper = Keeper {
+            client: self.client.clone(),
+            own_namespace: self.namespace.clone(),
+            registering,
+            live,
+            metrics,
+            registered: known,
+        };
+        Self { keeper: Some(keeper), registered, ..self }
     }
 
     /// What to say at the end.
@@ -78,11 +99,18 @@ impl Controller {
     }
 
     /// Runs for ever: says how far this replica is, and writes statuses while it leads.
-    pub async fn run(self, served: watch::Receiver<Served>) {
+    pub async fn run(mut self, served: watch::Receiver<Served>) {
         let heartbeat = Heartbeat::new(self.client.clone(), &self.namespace, self.replica.clone());
         let (candidate, leadership) =
             Candidate::new(self.client.clone(), &self.namespace, self.replica.clone());
-        tokio::join!(heartbeat.run(served.clone()), candidate.run(), self.lead(leadership, served));
+        let keeper = self.keeper.take();
+        let keeping = async {
+            if let Some(keeper) = keeper {
+                keeper.run(leadership.clone(), served.clone()).await;
+            }
+        };
+        let leading = self.lead(leadership.clone(), served.clone());
+        tokio::join!(heartbeat.run(served.clone()), candidate.run(), leading, keeping);
     }
 
     async fn lead(&self, mut leadership: Leadership, served: watch::Receiver<Served>) {
@@ -99,6 +127,7 @@ impl Controller {
         let mut news = self.news();
         let writer = Writer::new(self.client.clone(), &self.replica, self.metrics.clone());
         let mut desk = Desk::new(self.leases(), self.metrics.clone());
+        let mut registered = self.registered.clone();
         let mut round = interval(ROUND);
         round.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while leadership.is_held() {
@@ -111,6 +140,8 @@ impl Controller {
                     }
                     desk.is_stale = true;
                 }
+                // Ends where nobody registers.
+                Ok(()) = registered.changed() => desk.is_stale = true,
             }
             // Changes come in heaps.
             let end = sleep(PASS);
@@ -122,7 +153,8 @@ impl Controller {
                 }
             }
             let now = served.borrow_and_update().clone();
-            desk.pass(&now, leadership, &writer).await;
+            let registered = registered.borrow_and_update().clone();
+            desk.pass(&now, &registered, leadership, &writer).await;
         }
     }
 
@@ -131,31 +163,15 @@ impl Controller {
     }
 
     fn news(&self) -> SelectAll<BoxStream<'static, News>> {
-        let config = || Config::default().timeout(WATCH_SECONDS);
-        let (first, most) = PAUSES;
-        let pauses =
-            ExponentialBuilder::default().with_min_delay(first).with_max_delay(most).with_factor(2.0);
-        let pauses = || ExponentialBackoff::from(pauses.with_jitter().without_max_times());
         let rules: Api<DynamicObject> =
             Api::all_with(self.client.clone(), &ApiResource::erase::<RoutingRule>(&()));
-        let replicas = config().labels(&format!("{}={}", LABEL.0, LABEL.1));
+        let label = format!("{}={}", LABEL.0, LABEL.1);
         let mut all = SelectAll::new();
-        all.push(heard(watcher(rules, config()).backoff(pauses()), "rules").map(News::Rule).boxed());
-        all.push(
-            heard(watcher(self.leases(), replicas).backoff(pauses()), "replicas").map(News::Replica).boxed(),
-        );
+        all.push(events(rules, "rules", |config| config).map(News::Rule).boxed());
+        let replicas = events(self.leases(), "replicas", |config| config.labels(&label));
+        all.push(replicas.map(News::Replica).boxed());
         all
     }
-}
-
-/// The events of a watch; its errors are told and mended by the watch itself.
-fn heard<T>(
-    events: impl Stream<Item = watcher::Result<Event<T>>>,
-    what: &'static str,
-) -> impl Stream<Item = Event<T>> {
-    events.filter_map(move |event| async move {
-        event.inspect_err(|error| tracing::warn!(%error, "the controller cannot watch {what}")).ok()
-    })
 }
 
 enum News {
@@ -235,7 +251,13 @@ impl Desk {
     }
 
     /// Writes what is different and may be written now.
-    async fn pass(&mut self, served: &Served, leadership: &Leadership, writer: &Writer) {
+    async fn pass(
+        &mut self,
+        served: &Served,
+        registered: &Registered,
+        leadership: &Leadership,
+        writer: &Writer,
+    ) {
         let now = Instant::now();
         self.forget_replicas(now).await;
         let live = self.replicas.live(now);
@@ -260,7 +282,18 @@ impl Desk {
                 self.is_stale = true;
                 continue;
             }
-            let facts = Facts { generation: rule.generation, mode: rule.mode, report, acknowledged };
+            let standing = registered.of(&name, rule.since);
+            // Soon there is something to say.
+            if is_known && standing == Standing::Unknown {
+                continue;
+            }
+            let facts = Facts {
+                generation: rule.generation,
+                mode: rule.mode,
+                report,
+                acknowledged,
+                standing: &standing,
+            };
             let wanted = status(facts, &rule.status, Timestamp::now());
             let different = difference(&rule.status, &wanted);
             if different == Difference::None {

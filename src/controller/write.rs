@@ -10,13 +10,15 @@ use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::bucket::Bucket;
 use super::desired::Difference;
 use super::metrics::{ControllerMetrics, Written};
+use super::registration::WAITING;
 use super::watched::Rule;
-use crate::api::{GROUP, RoutingRule, RoutingRuleStatus, VERSION};
+use crate::api::{Condition, GROUP, RoutingRule, RoutingRuleStatus, VERSION, condition_types};
 
 /// One for all replicas, so that the next leader goes on with the same fields.
-const MANAGER: &str = "usher-controller";
+pub(super) const MANAGER: &str = "usher-controller";
 /// Writes a second, all rules together.
 const PER_SECOND: f64 = 5.0;
 /// Writes that may follow each other at once: one change of a handful of rules.
@@ -30,33 +32,28 @@ const NOTE: usize = 1024;
 /// When what may be written.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Writes that may be made now.
-    tokens: f64,
-    filled: Instant,
+    writes: Bucket,
     /// By rule, for as long as it matters: no more than are written within the pause.
     written: BTreeMap<String, Instant>,
 }
 
 impl Pace {
     pub(super) fn new(now: Instant) -> Self {
-        Self { tokens: BURST, filled: now, written: BTreeMap::new() }
+        Self { writes: Bucket::new(PER_SECOND, BURST, now), written: BTreeMap::new() }
     }
 
     /// Whether a difference may be written now; if so it counts as written.
     pub(super) fn allows(&mut self, rule: &str, difference: Difference, now: Instant) -> bool {
-        let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
-        self.tokens = (self.tokens + elapsed * PER_SECOND).min(BURST);
-        self.filled = now;
         self.written.retain(|_, at| now.saturating_duration_since(*at) < PAUSE);
         let is_due = match difference {
             Difference::None => false,
             Difference::Small => !self.written.contains_key(rule),
             Difference::Condition => true,
         };
-        if !is_due || self.tokens < 1.0 {
+        if !is_due || !self.writes.has_one(now) {
             return false;
         }
-        self.tokens -= 1.0;
+        self.writes.take_one();
         self.written.insert(rule.to_owned(), now);
         true
     }
@@ -127,10 +124,7 @@ impl Writer {
         for condition in &status.conditions {
             let before = rule.status.conditions.iter().find(|known| known.type_ == condition.type_);
             let is_true = condition.status == "True";
-            // That a new rule is not in force for a moment is no news.
-            if before
-                .map_or(!is_true && condition.reason == "Waiting", |known| known.status == condition.status)
-            {
+            if !is_news(before, condition) {
                 continue;
             }
             let mut note = match condition.message.is_empty() {
@@ -139,7 +133,7 @@ impl Writer {
             };
             note.truncate(note.floor_char_boundary(NOTE));
             let event = Event {
-                type_: if is_true || condition.reason == "Waiting" {
+                type_: if is_true || condition.reason == WAITING {
                     EventType::Normal
                 } else {
                     EventType::Warning
@@ -155,6 +149,20 @@ impl Writer {
                 Err(_) => tracing::debug!(rule = name, "no answer to an event"),
             }
         }
+    }
+}
+
+/// Whether people want to hear of a condition that was otherwise or not there before.
+fn is_news(before: Option<&Condition>, now: &Condition) -> bool {
+    // Ready says the same, and what is unknown says nothing.
+    if now.type_ == condition_types::PROGRAMMED || now.status == "Unknown" {
+        return false;
+    }
+    match before {
+        Some(before) => before.status != now.status,
+        // That a new rule is not in force for a moment is no news, nor is that it is armed then.
+        None if now.status == "True" => now.type_ != condition_types::ARMED,
+        None => now.reason != WAITING,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Usher against a real API server.
 
 mod control_plane;
+mod registering;
 mod registration;
 mod server;
 mod source;

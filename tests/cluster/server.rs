@@ -30,11 +30,20 @@ impl Usher {
     }
 
     pub(super) async fn start_with(kubeconfig: &Path, more: &[&str]) -> Self {
+        Self::start_on(0, kubeconfig, more).await
+    }
+
+    /// Starts a server on a port, 0 for any, with a certificate of its own unless the flags name one.
+    pub(super) async fn start_on(port: u16, kubeconfig: &Path, more: &[&str]) -> Self {
         let certificates = tempfile::tempdir().unwrap();
+        let own = format!("--tls-self-signed={}", certificates.path().display());
+        let has_one = more.iter().any(|flag| flag.starts_with("--tls-"));
         let mut child = Command::new(env!("CARGO_BIN_EXE_usher"))
-            .args(["serve", "--bind=127.0.0.1:0", "--admin-bind=127.0.0.1:0", "--drain-window=0s"])
+            .args(["serve", "--admin-bind=127.0.0.1:0", "--drain-window=0s"])
             .args(["--log-format=json", "--log-level=info,usher=debug", "--kubeconfig"])
-            .args([kubeconfig, Path::new("--tls-self-signed"), certificates.path()])
+            .arg(kubeconfig)
+            .arg(format!("--bind=127.0.0.1:{port}"))
+            .args((!has_one).then_some(own))
             .args(more)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

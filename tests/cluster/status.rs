@@ -9,6 +9,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
 use usher::api::RulePhase;
 
+use super::registering::{free_port, validating};
 use super::server::Usher;
 use super::world::{World, until};
 
@@ -264,11 +265,21 @@ async fn the_roles_that_are_shipped_are_enough_and_no_more() {
     }
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = kubeconfig_of_account(&world, directory.path());
-    let flags = ["--cluster", "--replica-name=one", "--admission-policies"];
-    let usher = Usher::start_with(&kubeconfig, &flags).await;
+    let port = free_port();
+    let url = format!("--webhook-url=https://127.0.0.1:{port}");
+    let flags = ["--cluster", "--replica-name=one", "--admission-policies", &url];
+    let usher = Usher::start_on(port, &kubeconfig, &flags).await;
     usher.until_ready().await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "text")).await;
     world.until_condition("names", "Ready", "True", 1).await;
+    world.until_denied("a", "[names/r] text").await;
+    validating(&world.client).delete("usher", &DeleteParams::default()).await.unwrap();
+    until("it is registered again", async || {
+        let stored = validating(&world.client).get_opt("usher").await.unwrap()?;
+        stored.metadata.owner_references
+    })
+    .await;
+    world.until_denied("a", "[names/r] text").await;
     let events: Api<Event> = Api::namespaced(world.client.clone(), "default");
     until("an event is written", async || {
         (!events.list(&ListParams::default()).await.unwrap().items.is_empty()).then_some(())
@@ -293,6 +304,19 @@ async fn the_roles_that_are_shipped_are_enough_and_no_more() {
     assert!(
         matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
         "it may not change rules"
+    );
+    let hook = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "another"}, "webhooks": []});
+    let forbidden =
+        validating(&client).patch("another", &PatchParams::apply("tests"), &Patch::Apply(hook)).await;
+    assert!(
+        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
+        "it may not make other webhook configurations"
+    );
+    let forbidden = validating(&client).list(&ListParams::default()).await;
+    assert!(
+        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
+        "it may not list those of others"
     );
     let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::all(client);
     let forbidden = secrets.list(&ListParams::default()).await;

@@ -4,6 +4,7 @@ mod cluster;
 mod findings;
 mod follow;
 mod process;
+mod registration;
 mod rule_metrics;
 mod watch_metrics;
 
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 
 use super::Exit;
 use super::terminal::Fault;
-use crate::controller::{Controller, ControllerMetrics};
+use crate::controller::{Controller, ControllerMetrics, RegistrationMetrics};
 use crate::engine::{Decision, Protected, Query, Request, decide};
 use crate::rules::{LiveRules, RuleWriter, Served};
 use crate::source::{ClusterSource, DirectorySource};
@@ -26,6 +27,7 @@ use crate::telemetry::{Gate, init_logs};
 use crate::webhook::{Admit, ServerArgs};
 use cluster::ClusterArgs;
 use follow::{Follower, Sources};
+use registration::RegistrationArgs;
 use rule_metrics::RuleMetrics;
 use watch_metrics::WatchMetrics;
 
@@ -58,16 +60,22 @@ pub(super) struct ServeArgs {
     cluster: ClusterArgs,
 
     #[command(flatten)]
+    registration: RegistrationArgs,
+
+    #[command(flatten)]
     server: ServerArgs,
 }
 
-pub(super) fn run(ServeArgs { rules, own_namespace, cluster, server }: ServeArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(args: ServeArgs) -> anyhow::Result<Exit> {
+    let ServeArgs { rules, own_namespace, cluster, registration, server } = args;
     let with_cluster = cluster.is_wanted(rules.is_empty());
     if rules.is_empty() && !with_cluster {
         bail!(
             "there are no rules: name files or directories with --rules, or take those of the API server with --cluster"
         );
     }
+    let writes_status = with_cluster && cluster.writes_status();
+    let registering = registration.registering(&own_namespace, &server, writes_status)?;
     let files = match rules {
         none if none.is_empty() => None,
         rules => Some(DirectorySource::open(rules).map_err(|fault| Fault::of_flag(*fault, Some("--rules")))?),
@@ -87,10 +95,17 @@ pub(super) fn run(ServeArgs { rules, own_namespace, cluster, server }: ServeArgs
         let source = ClusterSource::new(client.clone(), cluster.options());
         registry.register(Box::new(WatchMetrics::of(source.health())?))?;
         sources.cluster = Some(source);
-        if cluster.writes_status() {
+        if writes_status {
             let metrics = ControllerMetrics::register(&registry)?;
             controller = Some(Controller::new(client, &own_namespace, &cluster.replica_name(), metrics));
         }
+    }
+    if let Some(registering) = registering {
+        // A certificate that is to be made has its authority only then.
+        server.cert_files()?;
+        RegistrationArgs::check(&registering)?;
+        let metrics = RegistrationMetrics::register(&registry)?;
+        controller = controller.map(|controller| controller.registering(registering, live.clone(), metrics));
     }
     let farewell = controller.as_ref().map(Controller::farewell);
     let follow = follow(follower, sources, controller);
