@@ -7,7 +7,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 
 use super::terminal::Color;
-use super::{Exit, check, completions, crd, eval, explain, serve, terminal, version, webhook_config};
+use super::{
+    Exit, check, completions, crd, eval, explain, serve, terminal, uninstall, version, webhook_config,
+};
 
 /// Version of the JSON that the commands write.
 pub(super) const API_VERSION: &str = "cli.usher.dev/v1alpha1";
@@ -37,6 +39,7 @@ pub(super) enum Command {
     Check(check::CheckArgs),
     Crd(crd::CrdArgs),
     WebhookConfig(webhook_config::WebhookConfigArgs),
+    Uninstall(uninstall::UninstallArgs),
     Explain(explain::ExplainArgs),
     Version(version::VersionArgs),
     Completions(completions::CompletionsArgs),

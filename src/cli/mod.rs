@@ -13,6 +13,7 @@ mod crd;
 mod eval;
 mod explain;
 pub mod serve;
+mod uninstall;
 mod version;
 mod webhook_config;
 
@@ -53,6 +54,7 @@ fn run(command: Command) -> Exit {
         Command::Serve(args) => serve::run(*args),
         Command::Crd(args) => crd::run(args),
         Command::WebhookConfig(args) => webhook_config::run(args),
+        Command::Uninstall(args) => uninstall::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Version(args) => version::run(args),
         Command::Completions(args) => completions::run(args),

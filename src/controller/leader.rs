@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "usher-controller";
 /// After so long without a renewal somebody else may take over.
 const DURATION: Duration = Duration::from_secs(15);
 /// After so long without a renewal of its own the holder writes nothing any more; five seconds before anybody else may.
-const DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 /// How often the holder renews and the others look: a Lease that was released is taken within 3 s.
 const RETRY: Duration = Duration::from_secs(2);
 /// An answer that comes later is of no use to the holder.
@@ -112,8 +112,12 @@ impl Candidate {
 
     fn has_run_out(&mut self, lease: &Lease) -> bool {
         let version = lease.metadata.resource_version.as_deref().unwrap_or_default();
+        // Its holder says for how long it is good.
+        let seconds = lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
+        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        let duration = seconds.map_or(DURATION, Duration::from_secs);
         match &self.seen {
-            Some((seen, since)) if seen == version => since.elapsed() >= DURATION,
+            Some((seen, since)) if seen == version => since.elapsed() >= duration,
             _ => {
                 self.seen = Some((version.to_owned(), Instant::now()));
                 false
@@ -122,13 +126,40 @@ impl Candidate {
     }
 
     fn claim(&self, transitions: i32) -> LeaseSpec {
-        LeaseSpec {
-            holder_identity: Some(self.identity.clone()),
-            lease_duration_seconds: i32::try_from(DURATION.as_secs()).ok(),
-            acquire_time: Some(now()),
-            renew_time: Some(now()),
-            lease_transitions: Some(transitions),
-            ..LeaseSpec::default()
+        claim(&self.identity, DURATION, transitions)
+    }
+}
+
+fn claim(identity: &str, duration: Duration, transitions: i32) -> LeaseSpec {
+    LeaseSpec {
+        holder_identity: Some(identity.to_owned()),
+        lease_duration_seconds: i32::try_from(duration.as_secs()).ok(),
+        acquire_time: Some(now()),
+        renew_time: Some(now()),
+        lease_transitions: Some(transitions),
+        ..LeaseSpec::default()
+    }
+}
+
+/// Takes the Lease from whoever holds it. Who held it notices within [`DEADLINE`].
+pub(super) async fn seize(leases: &Api<Lease>, identity: &str, duration: Duration) -> kube::Result<()> {
+    loop {
+        let written = match leases.get_opt(NAME).await? {
+            None => {
+                let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
+                let lease = Lease { metadata, spec: Some(claim(identity, duration, 0)) };
+                leases.create(&PostParams::default(), &lease).await
+            }
+            Some(mut lease) => {
+                let transitions = lease.spec.and_then(|spec| spec.lease_transitions).unwrap_or_default();
+                lease.spec = Some(claim(identity, duration, transitions.saturating_add(1)));
+                leases.replace(NAME, &PostParams::default(), &lease).await
+            }
+        };
+        match written {
+            // The holder has renewed it meanwhile, which it does every 2 s.
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            other => return other.map(drop),
         }
     }
 }

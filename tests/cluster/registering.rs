@@ -20,7 +20,7 @@ use usher::api::RoutingRuleStatus;
 use super::server::Usher;
 use super::world::{World, until};
 
-const SYSTEM: &str = "usher-system";
+pub(super) const SYSTEM: &str = "usher-system";
 const ENTRY: &str = "fail.validate.usher.dev";
 
 /// A port that nobody listens on now.
@@ -38,14 +38,14 @@ pub(super) async fn registering(world: &World, more: &[&str]) -> Usher {
     usher
 }
 
-async fn world(name: &str) -> World {
+pub(super) async fn world(name: &str) -> World {
     let world = World::own(name).await;
     world.namespace(SYSTEM).await;
     world
 }
 
 /// A rule about one kind of object of the core group.
-fn rule(name: &str, resource: &str, predicate: &str, policy: &str) -> String {
+pub(super) fn rule(name: &str, resource: &str, predicate: &str, policy: &str) -> String {
     format!(
         "apiVersion: usher.dev/v1alpha1\nkind: RoutingRule\nmetadata: {{name: {name}}}\nspec:\n  failurePolicy: {policy}\n  match: \
          {{resourceRules: [{{apiGroups: [''], apiVersions: ['*'], operations: ['*'], resources: [{resource}]}}]}}\n  routes: \
@@ -67,7 +67,7 @@ async fn entries(world: &World) -> Vec<ValidatingWebhook> {
 }
 
 /// What a call that fails means for the rules that fail closed; `None` without an entry.
-async fn policy(world: &World) -> Option<String> {
+pub(super) async fn policy(world: &World) -> Option<String> {
     let entries = entries(world).await;
     entries.into_iter().find(|entry| entry.name == ENTRY)?.failure_policy
 }
@@ -151,7 +151,7 @@ async fn a_rule_fails_closed_only_after_its_path_was_proven() {
 }
 
 /// Tries to make an object of a kind, without keeping it.
-async fn attempt(world: &World, kind: &str, more: Value) -> Result<(), String> {
+pub(super) async fn attempt(world: &World, kind: &str, more: Value) -> Result<(), String> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind));
     let objects: Api<DynamicObject> = Api::namespaced_with(world.client.clone(), &world.namespace, &resource);
     let mut object = json!({"metadata": {"name": "a"}});
