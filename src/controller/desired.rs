@@ -83,8 +83,11 @@ fn programmed(report: &Report, standing: &Standing) -> Words {
     match standing {
         _ if !report.accepted => ("False", "NotAccepted", "it is not accepted".to_owned()),
         Standing::ByOthers => {
-            let message = "this server does not register itself (--register), so it does not know what the API server asks about";
+            let message = "this server does not register itself (--register), and cannot see that the API server asks about it";
             ("Unknown", "RegisteredByOthers", message.to_owned())
+        }
+        Standing::Observed => {
+            ("True", "Registered", "by a webhook configuration that others keep".to_owned())
         }
         Standing::Unknown => {
             ("Unknown", WAITING, "the webhook configurations were not looked at yet".to_owned())
@@ -114,6 +117,11 @@ fn ready(Facts { report, acknowledged, standing, .. }: Facts<'_>) -> Words {
     match standing {
         Standing::ByOthers => {
             let message = "every live replica serves it; whether the API server asks is not known here";
+            ("True", "InForce", message.to_owned())
+        }
+        Standing::Observed => {
+            let message =
+                "every live replica serves it, and a webhook configuration that others keep covers it";
             ("True", "InForce", message.to_owned())
         }
         Standing::Unknown => {
@@ -286,6 +294,7 @@ mod tests {
 
     #[rstest]
     #[case(Standing::ByOthers, ["Unknown RegisteredByOthers", "-", "True InForce"])]
+    #[case(Standing::Observed, ["True Registered", "-", "True InForce"])]
     #[case(Standing::Unknown, ["Unknown Waiting", "-", "False Waiting"])]
     #[case(known(Ok(Programmed::Registered), None), ["True Registered", "-", "True InForce"])]
     #[case(known(Ok(Programmed::NothingToAsk), None), ["True NothingToAsk", "-", "True InForce"])]

@@ -17,7 +17,7 @@ use super::desired::{Difference, Facts, difference, status};
 use super::heartbeat::{Heartbeat, LABEL, lease_name};
 use super::leader::{Candidate, Leadership, release};
 use super::metrics::{ControllerMetrics, Written};
-use super::registration::{Keeper, Registered, Registering, RegistrationMetrics, Standing};
+use super::registration::{Keeper, Observer, Registered, Registering, RegistrationMetrics, Standing};
 use super::replicas::Replicas;
 use super::watched::Rules;
 use super::watching::events;
@@ -41,9 +41,16 @@ pub struct Controller {
     namespace: String,
     replica: String,
     metrics: ControllerMetrics,
-    keeper: Option<Keeper>,
-    /// `ByOthers` for good without a keeper.
+    registration: Option<Registration>,
+    /// `ByOthers` for good without.
     registered: watch::Receiver<Registered>,
+}
+
+/// Who keeps the webhook configurations.
+enum Registration {
+    /// This one.
+    Own(Box<Keeper>),
+    Others(Observer),
 }
 
 /// Says goodbye for a replica, after it has answered its last review.
@@ -69,7 +76,7 @@ impl Controller {
     pub fn new(client: Client, namespace: &str, replica: &str, metrics: ControllerMetrics) -> Self {
         let (_, registered) = watch::channel(Registered::ByOthers);
         let (namespace, replica) = (namespace.to_owned(), replica.to_owned());
-        Self { client, namespace, replica, metrics, keeper: None, registered }
+        Self { client, namespace, replica, metrics, registration: None, registered }
     }
 
     /// Keeps the webhook configurations too, as the rules need them.
@@ -89,7 +96,16 @@ impl Controller {
             metrics,
             registered: known,
         };
-        Self { keeper: Some(keeper), registered, ..self }
+        Self { registration: Some(Registration::Own(Box::new(keeper))), registered, ..self }
+    }
+
+    /// Looks whether the webhook configurations of a name, which others keep, cover the rules.
+    #[must_use]
+    pub fn observing(self, name: &str, live: LiveRules) -> Self {
+        let (known, registered) = watch::channel(Registered::Unknown);
+        let (client, name) = (self.client.clone(), name.to_owned());
+        let observer = Observer { client, name, live, registered: known };
+        Self { registration: Some(Registration::Others(observer)), registered, ..self }
     }
 
     /// What to say at the end.
@@ -103,14 +119,18 @@ impl Controller {
         let heartbeat = Heartbeat::new(self.client.clone(), &self.namespace, self.replica.clone());
         let (candidate, leadership) =
             Candidate::new(self.client.clone(), &self.namespace, self.replica.clone());
-        let keeper = self.keeper.take();
-        let keeping = async {
-            if let Some(keeper) = keeper {
-                keeper.run(leadership.clone(), served.clone()).await;
+        let registration = self.registration.take();
+        let registering = async {
+            match registration {
+                Some(Registration::Own(keeper)) => keeper.run(leadership.clone(), served.clone()).await,
+                Some(Registration::Others(observer)) => {
+                    observer.run(leadership.clone(), served.clone()).await
+                }
+                None => {}
             }
         };
         let leading = self.lead(leadership.clone(), served.clone());
-        tokio::join!(heartbeat.run(served.clone()), candidate.run(), leading, keeping);
+        tokio::join!(heartbeat.run(served.clone()), candidate.run(), leading, registering);
     }
 
     async fn lead(&self, mut leadership: Leadership, served: watch::Receiver<Served>) {
@@ -283,8 +303,8 @@ impl Desk {
                 continue;
             }
             let standing = registered.of(&name, rule.since);
-            // Soon there is something to say.
-            if is_known && standing == Standing::Unknown {
+            // Soon there is something to say. What is not accepted is told at once.
+            if standing == Standing::Unknown && (is_known || report.accepted) {
                 continue;
             }
             let facts = Facts {

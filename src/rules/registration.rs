@@ -1,6 +1,7 @@
 //! What the API server has to ask about: the least that a webhook configuration must name so that no rule misses a request.
 
 mod address;
+mod coverage;
 mod hook;
 pub mod probe;
 mod unprotected;
@@ -49,7 +50,7 @@ pub fn registrations(rules: &RuleSet) -> Vec<Registration> {
                 .map(|rule| &**rule)
                 .filter(|rule| rule.failure_policy == class && acts(rule, phase))
                 .collect();
-            let entry = registration(phase, class, &of_class, rules.protected());
+            let entry = registration(Hook::of(phase, class), &of_class, rules.protected());
             all.extend(entry.filter(|entry| !entry.rules.is_empty()));
         }
     }
@@ -58,12 +59,28 @@ pub fn registrations(rules: &RuleSet) -> Vec<Registration> {
 
 /// Which entries each `RoutingRule` needs, by name. A rule that is not named here needs none.
 pub fn hooks(rules: &RuleSet) -> BTreeMap<Arc<str>, Hooks> {
-    let own = rules.rules().iter().filter(|rule| rule.origin == Origin::RoutingRule);
-    let hooks = |rule: &Rule| -> Hooks {
-        let phases = [Phase::Mutating, Phase::Validating].into_iter().filter(|phase| acts(rule, *phase));
-        phases.map(|phase| Hook::of(phase, rule.failure_policy)).collect()
+    own(rules).map(|rule| (Arc::clone(&rule.name), hooks_of(rule).collect())).collect()
+}
+
+/// Names of the `RoutingRule`s of which these entries of webhook configurations ask about all that they match, as far as can be seen.
+pub fn covered(rules: &RuleSet, entries: &[MutatingWebhook]) -> BTreeSet<Arc<str>> {
+    let is_covered = |rule: &&Rule| {
+        let hooks: Vec<Hook> = hooks_of(rule).collect();
+        coverage::is_covered(rule, &hooks, rules.protected(), entries)
     };
-    own.map(|rule| (Arc::clone(&rule.name), hooks(rule))).collect()
+    own(rules).filter(is_covered).map(|rule| Arc::clone(&rule.name)).collect()
+}
+
+fn own(rules: &RuleSet) -> impl Iterator<Item = &Rule> {
+    rules.rules().iter().map(|rule| &**rule).filter(|rule| rule.origin == Origin::RoutingRule)
+}
+
+fn hooks_of(rule: &Rule) -> impl Iterator<Item = Hook> {
+    // One that names no operation matches nothing.
+    let matches = !union(&[rule]).is_empty();
+    let phases =
+        [Phase::Mutating, Phase::Validating].into_iter().filter(move |phase| matches && acts(rule, *phase));
+    phases.map(|phase| Hook::of(phase, rule.failure_policy))
 }
 
 /// Whether a rule has something to say in a phase. A rule that only passes has nothing to say in the mutating one: whom it keeps from
@@ -78,12 +95,7 @@ fn acts(rule: &Rule, phase: Phase) -> bool {
     rule.mode != Mode::Disabled && (has_work || rule.broken.is_some())
 }
 
-fn registration(
-    phase: Phase,
-    class: FailurePolicy,
-    rules: &[&Rule],
-    protected: &Protected,
-) -> Option<Registration> {
+fn registration(hook: Hook, rules: &[&Rule], protected: &Protected) -> Option<Registration> {
     let first = rules.first()?;
     let same = |of: fn(&Rule) -> &LabelSelector| {
         let is_same = rules.iter().all(|rule| of(rule) == of(first));
@@ -96,7 +108,7 @@ fn registration(
     }
     let rules_of_entry = union(rules);
     Some(Registration {
-        hook: Hook::of(phase, class),
+        hook,
         match_conditions: unprotected::conditions(&rules_of_entry, protected),
         rules: rules_of_entry,
         namespace_selector: selector(&namespaces),

@@ -53,3 +53,38 @@ async fn the_api_server_takes_the_printed_configurations_and_asks() {
     world.until_denied("a", "[names/r] registered").await;
     assert_eq!(world.attempt("b").await, Ok(()));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_says_whether_a_configuration_that_others_keep_covers_the_rule() {
+    let world = super::registering::world("kept-by-others").await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rules.yaml");
+    let rule = |resource| super::registering::rule("names", resource, "object.metadata.name == 'a'", "Fail");
+    std::fs::write(&file, rule("configmaps")).unwrap();
+    let usher = Usher::start(&world, &["--cluster", "--replica-name=one"]).await;
+    world.apply(&rule("configmaps")).await;
+    let status = world.until_condition("names", "Ready", "True", 1).await;
+    let message = |status: &usher::api::RoutingRuleStatus, type_: &str| {
+        let found = status.conditions.iter().find(|condition| condition.type_ == type_).unwrap();
+        format!("{}: {}", found.status, found.message)
+    };
+    assert!(
+        message(&status, "Programmed").starts_with("Unknown: this server does not register"),
+        "{status:?}"
+    );
+    assert!(message(&status, "Ready").contains("whether the API server asks is not known"), "{status:?}");
+    assert!(status.conditions.iter().all(|condition| condition.type_ != "Armed"), "{status:?}");
+
+    let authority = directory.path().join("ca");
+    std::fs::write(&authority, usher.authority()).unwrap();
+    let url = format!("--url={}", usher.url.trim_end_matches("/validate"));
+    let authority = format!("--ca-file={}", authority.display());
+    register(&world, file.to_str().unwrap(), &[&url, &authority], &PatchParams::apply("tests")).await;
+    let status = world.until_condition("names", "Programmed", "True", 1).await;
+    assert!(message(&status, "Programmed").contains("that others keep"), "{status:?}");
+    world.until_denied("a", "refused-by-names").await;
+
+    world.apply(&rule("secrets")).await;
+    let status = world.until_condition("names", "Ready", "True", 2).await;
+    assert!(message(&status, "Programmed").starts_with("Unknown"), "{status:?}");
+}

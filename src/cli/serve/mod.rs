@@ -106,6 +106,8 @@ pub(super) fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         RegistrationArgs::check(&registering)?;
         let metrics = RegistrationMetrics::register(&registry)?;
         controller = controller.map(|controller| controller.registering(registering, live.clone(), metrics));
+    } else {
+        controller = controller.map(|controller| controller.observing(registration.name(), live.clone()));
     }
     let farewell = controller.as_ref().map(Controller::farewell);
     let follow = follow(follower, sources, controller);

@@ -35,12 +35,16 @@ pub(super) struct RegistrationArgs {
     #[arg(long, value_name = "FILE")]
     webhook_ca_file: Option<PathBuf>,
 
-    /// Name of both webhook configurations.
+    /// Name of both webhook configurations. Those that others keep under it are looked at, for the status of rules.
     #[arg(long, value_name = "NAME", default_value = "usher")]
     webhook_name: String,
 }
 
 impl RegistrationArgs {
+    pub(super) fn name(&self) -> &str {
+        &self.webhook_name
+    }
+
     /// What to register; `None`: others do it.
     ///
     /// # Errors

@@ -49,6 +49,10 @@ impl Stored {
         version.and_then(|version| version.parse().ok()).unwrap_or_default()
     }
 
+    pub(super) fn webhooks(&self) -> &[MutatingWebhook] {
+        &self.webhooks
+    }
+
     fn webhook(&self, name: &str) -> Option<&MutatingWebhook> {
         self.webhooks.iter().find(|webhook| webhook.name == name)
     }

@@ -56,7 +56,7 @@ impl Keeper {
     }
 
     async fn keep(&self, leadership: &Leadership, mut served: watch::Receiver<Served>) {
-        let mut news = self.news();
+        let mut news = news(&self.client, &self.registering.name);
         let mut probes: FuturesUnordered<Probe> = FuturesUnordered::new();
         let mut work = Work::new(self, Instant::now());
         while leadership.is_held() {
@@ -78,24 +78,27 @@ impl Keeper {
             work.pass(version, leadership, &mut probes).await;
         }
     }
+}
 
-    pub(super) fn api(&self, is_mutating: bool) -> Api<DynamicObject> {
-        let resource = if is_mutating {
-            ApiResource::erase::<MutatingWebhookConfiguration>(&())
-        } else {
-            ApiResource::erase::<ValidatingWebhookConfiguration>(&())
-        };
-        Api::all_with(self.client.clone(), &resource)
-    }
+/// Of both configurations, by name, so that rights on these two objects are enough.
+pub(super) fn news(
+    client: &Client,
+    name: &str,
+) -> SelectAll<BoxStream<'static, (bool, Event<DynamicObject>)>> {
+    let one = |is_mutating: bool| {
+        let by_name = format!("metadata.name={name}");
+        let all = configurations(client, is_mutating);
+        let events = events(all, "webhook configurations", |config| config.fields(&by_name));
+        events.map(move |event| (is_mutating, event)).boxed()
+    };
+    [true, false].into_iter().map(one).collect()
+}
 
-    /// By name, so that rights on this one object are enough.
-    fn news(&self) -> SelectAll<BoxStream<'static, (bool, Event<DynamicObject>)>> {
-        let one = |is_mutating: bool| {
-            let by_name = format!("metadata.name={}", self.registering.name);
-            let events =
-                events(self.api(is_mutating), "webhook configurations", |config| config.fields(&by_name));
-            events.map(move |event| (is_mutating, event)).boxed()
-        };
-        [true, false].into_iter().map(one).collect()
-    }
+pub(super) fn configurations(client: &Client, is_mutating: bool) -> Api<DynamicObject> {
+    let resource = if is_mutating {
+        ApiResource::erase::<MutatingWebhookConfiguration>(&())
+    } else {
+        ApiResource::erase::<ValidatingWebhookConfiguration>(&())
+    };
+    Api::all_with(client.clone(), &resource)
 }

@@ -2,12 +2,14 @@
 //!
 //! [`configuration`] says what each of the two should be and how what there is differs. [`probing`] asks the API server whether it asks us, and
 //! [`path`] judges the answers: an entry fails closed only while its path is proven. [`registered`] is what the status of rules says of all that.
-//! [`keeper`] hears of all that changes, and [`work`] does what there is to do.
+//! [`keeper`] hears of all that changes, and [`work`] does what there is to do. Where
+//! others keep the configurations, [`observer`] looks at them.
 
 mod configuration;
 mod keeper;
 mod kept;
 mod metrics;
+mod observer;
 mod path;
 mod probing;
 mod registered;
@@ -19,6 +21,7 @@ use crate::rules::registration::Address;
 
 pub(super) use keeper::Keeper;
 pub use metrics::RegistrationMetrics;
+pub(super) use observer::Observer;
 pub(super) use path::Fault;
 pub(super) use registered::{Programmed, Registered, Standing, WAITING};
 

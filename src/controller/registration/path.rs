@@ -118,6 +118,12 @@ impl Path {
             }
             Outcome::Unreachable(error) => self.fail("Unreachable", error, now),
             Outcome::Refused(error) => self.fail("ProbeRefused", error, now),
+            // Whoever begins has to say something in the end.
+            Outcome::Silence(error)
+                if !self.armed && !self.is_known() && now.saturating_duration_since(*since) >= LOADING =>
+            {
+                self.fail("NoAnswer", error, now);
+            }
             Outcome::Silence(_) => self.due = now + AGAIN,
         }
     }
@@ -207,6 +213,20 @@ mod tests {
         assert_eq!(path.fault.as_ref().unwrap().message, "refused from 4711", "no news");
         answer(&mut path, Outcome::Answered, clock.after(24.0));
         assert!(path.is_proven() && !path.armed, "whoever keeps the configuration arms it");
+    }
+
+    #[test]
+    fn a_silent_api_server_is_a_fault_only_of_a_path_that_is_not_known() {
+        let clock = Clock(Instant::now());
+        let mut path = Path::new(clock.0);
+        path.aim(Some("one"), clock.0);
+        answer(&mut path, Outcome::Silence("busy".to_owned()), clock.after(2.0));
+        assert!(!path.is_known());
+        answer(&mut path, Outcome::Silence("busy".to_owned()), clock.after(3.0));
+        assert_eq!(path.fault.as_ref().map(|fault| fault.reason), Some("NoAnswer"));
+        answer(&mut path, Outcome::Answered, clock.after(4.0));
+        answer(&mut path, Outcome::Silence("busy".to_owned()), clock.after(14.0));
+        assert!(path.is_proven());
     }
 
     #[test]

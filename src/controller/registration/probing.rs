@@ -47,8 +47,12 @@ fn told(hook: Hook, name: &str, code: u16, message: &str) -> Outcome {
     if is_by_entry {
         return Outcome::Unreachable(cut());
     }
-    // Too many requests, or etcd is away.
-    if code == 429 || code >= 500 { Outcome::Silence(cut()) } else { Outcome::Refused(cut()) }
+    // Too many requests, or etcd is away; but not that a webhook of others fails.
+    if (code == 429 || code >= 500) && !message.contains("failed calling webhook") {
+        Outcome::Silence(cut())
+    } else {
+        Outcome::Refused(cut())
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +79,11 @@ mod tests {
     #[case::another_webhook(
         403,
         "admission webhook \"a.example.com\" denied the request: no",
+        Outcome::Refused(String::new())
+    )]
+    #[case::call_of_another_failed(
+        500,
+        "Internal error occurred: failed calling webhook \"a.example.com\": failed to call webhook",
         Outcome::Refused(String::new())
     )]
     #[case::no_rights(403, "leases.coordination.k8s.io is forbidden", Outcome::Refused(String::new()))]

@@ -1,6 +1,6 @@
 //! What the status of a rule says of registration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::path::Fault;
@@ -9,12 +9,22 @@ use crate::rules::registration::{Hook, Hooks};
 /// What is known of the registration of all rules. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::controller) enum Registered {
-    /// Others keep the webhook configurations.
+    /// Others keep the webhook configurations, and there is nothing to say of them.
     #[default]
     ByOthers,
-    /// This server does, and is about to find out how they stand.
+    /// Others keep them, and this is what can be seen.
+    Observed(Observed),
+    /// It is about to be found out how they stand.
     Unknown,
     Known(Arc<Known>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::controller) struct Observed {
+    /// Resource version of the rules that were looked at.
+    pub(super) version: u64,
+    /// Names of those that are asked about, as far as can be seen.
+    pub(super) covered: Arc<BTreeSet<Arc<str>>>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -44,6 +54,8 @@ pub(super) struct PathState {
 pub(in crate::controller) enum Standing {
     /// It is not for us to say.
     ByOthers,
+    /// A configuration of others asks about what it matches.
+    Observed,
     /// Wait for what there is to say.
     Unknown,
     Known {
@@ -73,6 +85,9 @@ impl Registered {
     pub(in crate::controller) fn of(&self, rule: &str, since: u64) -> Standing {
         let known = match self {
             Self::ByOthers => return Standing::ByOthers,
+            Self::Observed(Observed { version, .. }) if *version < since => return Standing::Unknown,
+            Self::Observed(Observed { covered, .. }) if covered.contains(rule) => return Standing::Observed,
+            Self::Observed(_) => return Standing::ByOthers,
             Self::Unknown => return Standing::Unknown,
             Self::Known(known) => known,
         };
@@ -127,6 +142,7 @@ mod tests {
     fn words(registered: &Registered, rule: &str, since: u64) -> String {
         match registered.of(rule, since) {
             Standing::ByOthers => "by others".to_owned(),
+            Standing::Observed => "observed".to_owned(),
             Standing::Unknown => "unknown".to_owned(),
             Standing::Known { programmed, armed } => {
                 let programmed =
@@ -157,5 +173,9 @@ mod tests {
         assert_eq!(unwritten(PathState::default()), "NotWritten Waiting");
         assert_eq!(unwritten(good), "Registered Armed");
         assert_eq!(words(&Registered::ByOthers, "a", 1), "by others");
+        let covered = Arc::new([Arc::from("a")].into());
+        let observed = Registered::Observed(Observed { version: 20, covered });
+        let seen = [("a", 20), ("b", 20), ("a", 21)].map(|(rule, since)| words(&observed, rule, since));
+        assert_eq!(seen, ["observed", "by others", "unknown"]);
     }
 }

@@ -16,7 +16,7 @@ use kube::runtime::watcher::Event;
 use tokio::time::timeout;
 
 use super::configuration::{Frame, Stored};
-use super::keeper::{HEAP, Keeper, Probe};
+use super::keeper::{HEAP, Keeper, Probe, configurations};
 use super::kept::{Kept, News, Written};
 use super::path::{Outcome, Path};
 use super::probing::ask;
@@ -29,10 +29,13 @@ const ROUND: Duration = Duration::from_secs(1);
 /// How often the file of the authority is read.
 const REREAD: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(5);
+/// Who may not read the configurations, or gets no answer, says so after that.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the leader knows.
 pub(super) struct Work<'k> {
     keeper: &'k Keeper,
+    began: Instant,
     kept: [Kept; 2],
     paths: BTreeMap<Hook, Path>,
     covered: BTreeMap<Hook, u64>,
@@ -51,6 +54,7 @@ impl<'k> Work<'k> {
     pub(super) fn new(keeper: &'k Keeper, now: Instant) -> Self {
         Self {
             keeper,
+            began: now,
             kept: [Kept::new(true, now), Kept::new(false, now)],
             paths: Hook::ALL.into_iter().map(|hook| (hook, Path::new(now))).collect(),
             covered: BTreeMap::new(),
@@ -120,10 +124,18 @@ impl<'k> Work<'k> {
         probes: &mut FuturesUnordered<Probe>,
     ) {
         // Before the first list of rules, none would be registered.
-        if version == 0 || self.kept.iter().any(|kept| !kept.is_listed) {
+        if version == 0 {
             return;
         }
         self.read_rules();
+        if self.kept.iter().any(|kept| !kept.is_listed) {
+            if self.began.elapsed() > PATIENCE {
+                self.kept[0].error =
+                    Some("the webhook configurations cannot be read; the log says why".to_owned());
+                self.tell(version);
+            }
+            return;
+        }
         self.read_authority().await;
         self.find_owner().await;
         for index in 0..self.kept.len() {
@@ -252,7 +264,7 @@ impl<'k> Work<'k> {
         let stored = self.kept[index].stored.as_ref();
         let object = self.frame(index).object(name, &self.registrations, &self.is_armed(), stored, &token);
         let is_mutating = self.kept[index].is_mutating;
-        let api = self.keeper.api(is_mutating);
+        let api = configurations(&self.keeper.client, is_mutating);
         let result = self.kept[index].write(api, name, object).await;
         self.keeper.metrics.wrote(result);
         if result == Written::Success {

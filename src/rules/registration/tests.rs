@@ -165,6 +165,70 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Of entries for other rules than these.
+    #[test]
+    fn a_rule_that_counts_as_covered_is_asked_about(
+        registered in prop::collection::vec(rule(), 1..4),
+        rules in prop::collection::vec(rule(), 1..4),
+        requests in prop::collection::vec(request(), 1..8),
+        team in prop::sample::select(vec![None, Some("a"), Some("b")]),
+    ) {
+        let named = |rules: Vec<Rule>| {
+            mk_rule_set(rules.into_iter().enumerate().map(|(n, rule)| Rule { name: n.to_string().into(), ..rule }))
+        };
+        let (registered, rules) = (named(registered), named(rules));
+        let entries = registrations(&registered);
+        let webhook = |entry: &Registration| {
+            let address = Address::Service(ServiceAddress::new("usher-system", "usher"));
+            entry.webhook(true, address.client_config(entry.hook.path(), None))
+        };
+        let webhooks: Vec<_> = entries.iter().map(webhook).collect();
+        prop_assert_eq!(covered(&registered, &webhooks).len(), registered.rules().len(), "its own entries cover a rule");
+        let covered = covered(&rules, &webhooks);
+        for rule in rules.rules().iter().filter(|rule| covered.contains(&rule.name)) {
+            for request in &requests {
+                let mut labels = vec![(NAME_LABEL, request.namespace)];
+                labels.extend(team.map(|team| ("team", team)));
+                for hook in hooks_of(rule).filter(|_| matches(rule, request, &labels)) {
+                    let entry = entries.iter().find(|entry| entry.hook == hook);
+                    prop_assert!(entry.is_some_and(|entry| is_asked(entry, request, &labels)), "{request:?} of {rule:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_leads_elsewhere_or_leaves_something_out_covers_nothing() {
+    let set = mk_rule_set([Rule { routes: vec![mk_route("r", mk_reject("no"))], ..mk_rule("a") }]);
+    let address = Address::Service(ServiceAddress::new("usher-system", "usher"));
+    let good = registrations(&set)[0].webhook(true, address.client_config("/validate/fail", None));
+    let with = |change: fn(&mut MutatingWebhook)| {
+        let mut webhook = good.clone();
+        change(&mut webhook);
+        !covered(&set, &[webhook]).is_empty()
+    };
+    assert!(with(|_| {}));
+    assert!(with(|webhook| {
+        webhook.client_config.service = None;
+        webhook.client_config.url = Some("https://usher.example.com/validate".to_owned());
+    }));
+    assert!(!with(
+        |webhook| webhook.client_config.service.as_mut().unwrap().path = Some("/validate/ignore".to_owned())
+    ));
+    assert!(!with(|webhook| webhook.match_policy = Some("Exact".to_owned())));
+    assert!(!with(|webhook| webhook.object_selector.as_mut().unwrap().match_labels =
+        Some([("a".to_owned(), "b".to_owned())].into())));
+    assert!(!with(|webhook| {
+        webhook.match_conditions =
+            Some(vec![MatchCondition { name: "n".to_owned(), expression: "request.dryRun".to_owned() }]);
+    }));
+    assert!(!with(|webhook| webhook.rules = None));
+}
+
 #[rstest]
 #[case(&["pods", "pods/status"], &["pods", "pods/status"])]
 #[case(&["pods", "pods/*", "pods/status"], &["pods/*"])]
