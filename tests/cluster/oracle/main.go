@@ -1,7 +1,7 @@
 // The oracle answers CEL expressions with the API server's own code.
 //
 // It reads one JSON object a line from standard input, {"id", "expr", "vars"}, and writes one a line, in the same order: the typed value
-// or the error with its stage, and the actual cost. With -text it reads bare expressions. Variables are of type dyn; `authorizer` is one that allows the verb "get",
+// or the error with its stage, and the actual cost. With -text it reads bare expressions, and the variable `object` from a file. Variables are of type dyn; `authorizer` is one that allows the verb "get",
 // fails for "fail" and has no opinion on others.
 package main
 
@@ -64,10 +64,15 @@ type typed struct {
 
 func main() {
 	text := flag.Bool("text", false, "read bare expressions, one a line, instead of JSON; # begins a comment line")
+	object := flag.String("object", "", "with -text, the JSON file with the value of the variable object")
 	flag.Parse()
 	read := readJSON
 	if *text {
-		read = readText
+		var err error
+		if read, err = readText(*object); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+			os.Exit(2)
+		}
 	}
 	if err := run(os.Stdin, os.Stdout, read); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
@@ -83,9 +88,22 @@ func readJSON(line string) (question, error) {
 	return q, err
 }
 
-// readText takes the expression for its own id.
-func readText(line string) (question, error) {
-	return question{ID: line, Expr: line}, nil
+// readText takes each expression for its own id; all are about the object in the file, if there is one.
+func readText(object string) (func(line string) (question, error), error) {
+	text := "{}"
+	if object != "" {
+		content, err := os.ReadFile(object)
+		if err != nil {
+			return nil, err
+		}
+		text = `{"vars": {"object": ` + string(content) + `}}`
+	}
+	return func(line string) (question, error) {
+		// Read anew for each: variables are changed when they become native.
+		q, err := readJSON(text)
+		q.ID, q.Expr = line, line
+		return q, err
+	}, nil
 }
 
 func run(in io.Reader, out io.Writer, read func(line string) (question, error)) error {

@@ -127,19 +127,29 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The type of a part of a literal; of an optional one, what it holds. cel-go lets `dyn` pass there and then panics.
+    /// The type of a part of a literal; of an optional one, what it holds. cel-go looks at the type as it was found, before unknown types in
+    /// it became known.
     fn entry_type(&mut self, id: ExprId, optional: bool) -> Type {
-        let ty = self.found.apply(self.ty(id));
-        match ty {
+        match self.ty(id).clone() {
             Type::Optional(held) if optional => (*held).clone(),
-            Type::Error => Type::Error,
+            Type::Dyn if optional => {
+                self.unwrapped.push(id);
+                Type::Dyn
+            }
             ty => {
                 if optional {
-                    let found = self.found.finish(&ty);
-                    self.mismatch(id, &Type::optional(found.clone()), &found, OPTIONAL);
+                    self.mismatch(id, &Type::optional(ty.clone()), &ty, OPTIONAL);
                 }
                 ty
             }
+        }
+    }
+
+    /// Optional parts of literals of which it is not known whether they are optionals. cel-go's checker lets them pass, and a validator behind it
+    /// crashes.
+    pub(super) fn optional_parts(&mut self) {
+        for id in std::mem::take(&mut self.unwrapped) {
+            self.mismatch(id, &Type::optional(Type::Dyn), &Type::Dyn, OPTIONAL);
         }
     }
 

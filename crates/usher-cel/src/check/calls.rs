@@ -5,6 +5,7 @@ use super::static_type::Type;
 use super::substitution::Substitution;
 use super::{Checker, Choice};
 use crate::ast::{Expr, ExprId, operators as op};
+use crate::compile::literal_fault;
 use crate::library::{self, Form, Overload, Ty};
 
 impl Checker<'_> {
@@ -93,6 +94,10 @@ impl Checker<'_> {
             self.undeclared(id, name, help);
             return self.set(id, Type::Error);
         };
+        if let Some(function) = ["duration", "timestamp", "matches"].into_iter().find(|known| *known == name)
+        {
+            self.with_literals.push((id, function));
+        }
         let start = self.overloads.len();
         let mut result = None;
         for overload in overloads.iter().copied() {
@@ -113,17 +118,30 @@ impl Checker<'_> {
         self.set(id, ty);
     }
 
+    /// Literals that can never be what they are used as. Of `matches(text, pattern)` the API server takes the text for the pattern here.
+    pub(super) fn literal_arguments(&mut self) {
+        for (call, function) in std::mem::take(&mut self.with_literals) {
+            let Expr::Call { args, .. } = self.ast.expr(call) else { continue };
+            let Some(first) = args.first().copied() else { continue };
+            let Expr::Literal(literal) = self.ast.expr(first) else { continue };
+            if let Some(fault) = literal_fault(function, literal) {
+                self.report(first, fault, None);
+            }
+        }
+    }
+
     /// The result of an overload, if the arguments fit it.
     fn attempt(&mut self, types: &[Type], params: &[Ty], result: Ty) -> Option<Type> {
-        if types.len() != params.len() {
-            return None;
-        }
         let mut names = Vec::new();
         for param in params {
             collect_names(*param, &mut names);
         }
         collect_names(result, &mut names);
+        // Even where the count of arguments decides: messages show the numbers of unknown types.
         let first = self.found.reserve(names.len());
+        if types.len() != params.len() {
+            return None;
+        }
         if !self.found.fits(types, params, &names, first) {
             return None;
         }

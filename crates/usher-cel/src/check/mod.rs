@@ -62,13 +62,19 @@ pub(crate) fn check(ast: &Ast, env: &Env) -> Result<Checked, Issues> {
         scopes: Vec::new(),
         mixed_literals: 0,
         literals: Vec::new(),
+        unwrapped: Vec::new(),
         formats: Vec::new(),
+        with_literals: Vec::new(),
         issues: Collector::default(),
     };
     checker.check(ast.root());
     if checker.issues.is_empty() {
+        checker.optional_parts();
+    }
+    if checker.issues.is_empty() {
         checker.homogeneous_literals();
         checker.format_clauses();
+        checker.literal_arguments();
     }
     let result = checker.found.finish(checker.ty(ast.root()));
     match checker.issues.finish(ast.source()) {
@@ -119,8 +125,12 @@ struct Checker<'s> {
     mixed_literals: u32,
     /// Lists and maps outside of such calls.
     literals: Vec<ExprId>,
+    /// Optional parts of literals that are of type dyn.
+    unwrapped: Vec<ExprId>,
     /// Calls of `format`.
     formats: Vec<ExprId>,
+    /// Calls of functions whose first argument is looked at when it is a literal, by name.
+    with_literals: Vec<(ExprId, &'static str)>,
     issues: Collector,
 }
 

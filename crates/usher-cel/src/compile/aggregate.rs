@@ -37,7 +37,7 @@ impl Lower<'_> {
         let mut entries = Vec::with_capacity(map.len());
         for entry in map {
             let key = self.constant(entry.key)?;
-            if entry.optional || !is_key(key) {
+            if entry.optional || matches!(key, Constant::Bytes(_)) {
                 return None;
             }
             entries.push((key.clone(), self.constant(entry.value)?.clone()));
@@ -60,8 +60,4 @@ impl Lower<'_> {
         }
         self.push(Node::Struct { type_name: name.into(), fields: elements.into() }, span)
     }
-}
-
-fn is_key(constant: &Constant) -> bool {
-    matches!(constant, Constant::Bool(_) | Constant::Int(_) | Constant::Uint(_) | Constant::String(_))
 }

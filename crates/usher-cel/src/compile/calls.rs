@@ -3,9 +3,9 @@
 use super::constant::Constant;
 use super::lower::{Lower, constant_value};
 use super::program::{Callee, Node, NodeId};
-use crate::ast::{Expr, ExprId};
+use crate::ast::{Expr, ExprId, Literal};
 use crate::check::knows_function;
-use crate::eval::{Arena, EvalError, Meter, Value};
+use crate::eval::{Arena, EvalError, Meter, Value, type_name};
 use crate::library::{self, Call, Form, Overload};
 
 /// Budget of folding one constant call; a conversion of the longest literal is far below it.
@@ -77,15 +77,6 @@ impl Lower<'_> {
         if overloads.is_empty() {
             return self.fail(span, format!("no such overload: {name}"));
         }
-        let mut prepared = None;
-        for prepare in overloads.iter().filter_map(|overload| overload.prepare) {
-            let constants: Vec<Option<&str>> =
-                args.iter().map(|arg| self.constant(*arg).and_then(Constant::as_str)).collect();
-            match prepare(&constants) {
-                Ok(ready) => prepared = prepared.or(ready),
-                Err(message) => return self.issue(self.last_argument(id), message, None),
-            }
-        }
         if CONVERSIONS.contains(&name)
             && let [arg] = args[..]
             && let Some(constant) = self.constant(arg)
@@ -93,22 +84,25 @@ impl Lower<'_> {
             match fold(constant, &overloads) {
                 Ok(Some(folded)) => return self.push(Node::Constant(folded), span),
                 Ok(None) => {}
-                Err(message) => {
-                    // Kubernetes validates these two before it compiles.
-                    let message = match name {
-                        "duration" | "timestamp" => format!("invalid {name} argument: {message}"),
-                        _ => message,
-                    };
-                    return self.issue(self.last_argument(id), message, None);
-                }
+                Err(message) => return self.give_up(self.last_argument(id), message),
+            }
+        }
+        let mut prepared = None;
+        for prepare in overloads.iter().filter_map(|overload| overload.prepare) {
+            let constants: Vec<Option<&str>> =
+                args.iter().map(|arg| self.constant(*arg).and_then(Constant::as_str)).collect();
+            match prepare(&constants) {
+                Ok(ready) => prepared = prepared.or(ready),
+                Err(message) => return self.give_up(self.last_argument(id), message),
             }
         }
         let flat_cost = overloads.len() > 1 && self.checked.is_some() && cost_needs_overload(name);
-        let callee = Callee { overloads: overloads.into(), flat_cost, args: args.into(), prepared };
+        let guarded = !library::is_unguarded(name);
+        let callee = Callee { overloads: overloads.into(), flat_cost, guarded, args: args.into(), prepared };
         self.push(Node::Call(Box::new(callee)), span)
     }
 
-    /// Where Kubernetes' validators of literals point.
+    /// Where errors of constant arguments point.
     fn last_argument(&self, call: ExprId) -> ExprId {
         match self.ast.expr(call) {
             Expr::Call { args, .. } => args.last().copied().unwrap_or(call),
@@ -117,13 +111,28 @@ impl Lower<'_> {
     }
 }
 
+/// What is wrong with a literal as the argument of `duration`, `timestamp` or `matches`, which Kubernetes looks at before it plans a program
+/// (cel-go `cel/validator.go`).
+pub(crate) fn literal_fault(function: &str, literal: &Literal) -> Option<String> {
+    let cause = match (function, literal) {
+        ("duration" | "timestamp", literal) => {
+            let overloads = library::find(function, Form::Global).unwrap_or_default();
+            fold(&Constant::from(literal), overloads).err()?
+        }
+        ("matches", Literal::String(pattern)) => library::check_pattern(pattern).err()?,
+        _ => return None,
+    };
+    Some(format!("invalid {function} argument: {cause}"))
+}
+
 /// Calls a conversion on a constant. `None` when the result only lives in an arena.
 fn fold(constant: &Constant, overloads: &[&'static Overload]) -> Result<Option<Constant>, String> {
     let arena = Arena::default();
     let Some(value) = constant_value(constant, &arena) else { return Ok(None) };
     let args: [Value<'_>; 1] = [value];
     let Some(overload) = overloads.iter().find(|overload| overload.admits(&args)) else {
-        return Err(EvalError::no_such_overload().message);
+        let name = overloads.first().map_or("", |overload| overload.name);
+        return Err(EvalError::no_such_overload_of(format_args!("{name}({})", type_name(&value))).message);
     };
     let mut meter = Meter::new(FOLD_COST);
     let mut call = Call { arena: &arena, meter: &mut meter, prepared: None, authorizer: None };

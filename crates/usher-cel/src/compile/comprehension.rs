@@ -1,7 +1,7 @@
 //! Comprehensions: the standard macros are recognised by the shape of their expansion and lose their accumulator.
 
-use super::lower::Lower;
-use super::program::{Fold, FoldKind, Node, NodeId};
+use super::lower::{Lower, Scoped};
+use super::program::{Accumulator, Fold, FoldKind, Node, NodeId};
 use crate::ast::{Comprehension, Expr, ExprId, Literal, Span, operators as op};
 
 /// What a macro's expansion says, before its parts are lowered.
@@ -20,10 +20,11 @@ const MAP_INSERT: &str = "cel.@mapInsert";
 
 impl Lower<'_> {
     pub(super) fn comprehension(&mut self, comprehension: &Comprehension, span: Span) -> NodeId {
-        let range = self.expr(comprehension.iter_range);
+        let live_locals = self.live_locals();
         let shape = self.shape(comprehension);
         // The accumulator starts outside the scope of the loop's variables.
-        let init = matches!(shape, Shape::General).then(|| self.expr(comprehension.accu_init));
+        let init = matches!(shape, Shape::General).then(|| self.deferred(comprehension.accu_init));
+        let range = self.expr(comprehension.iter_range);
         let depth = self.scopes.len();
         let variable = self.bind(&comprehension.iter_var);
         let variable2 = comprehension.iter_var2.as_deref().map(|name| self.bind(name));
@@ -45,25 +46,24 @@ impl Lower<'_> {
             }
             Shape::General => self.general(comprehension, init),
         };
-        while self.scopes.len() > depth {
-            self.scopes.pop();
-            self.release_local();
-        }
+        self.scopes.truncate(depth);
+        self.release_locals(live_locals);
         self.push(Node::Fold(Box::new(Fold { range, variable, variable2, kind })), span)
     }
 
     fn general(&mut self, comprehension: &Comprehension, init: Option<NodeId>) -> FoldKind {
-        let init = init.unwrap_or_else(|| self.expr(comprehension.accu_init));
-        let accumulator = self.bind(&comprehension.accu_var);
+        let init = init.unwrap_or_else(|| self.deferred(comprehension.accu_init));
+        let accumulator = Accumulator { local: self.reserve_local(), state: self.reserve_local(), init };
+        self.scopes.push((comprehension.accu_var.clone(), Scoped::Accumulator(accumulator)));
         let condition = self.expr(comprehension.loop_condition);
         let step = self.expr(comprehension.loop_step);
         let result = self.expr(comprehension.result);
-        FoldKind::General { accumulator, init, condition, step, result }
+        FoldKind::General { accumulator, condition, step, result }
     }
 
     fn bind(&mut self, name: &str) -> u32 {
         let local = self.reserve_local();
-        self.scopes.push((name.into(), local));
+        self.scopes.push((name.into(), Scoped::Local(local)));
         local
     }
 

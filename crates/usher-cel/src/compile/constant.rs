@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::eval::{Arena, Entry, EvalResult, Map, Value, key_order};
+use crate::ast::Literal;
+use crate::eval::{Arena, Entry, EvalResult, Map, Value};
 
 /// A folded constant.
 #[derive(Clone, Debug)]
@@ -19,6 +20,20 @@ pub(crate) enum Constant {
     Type(Box<str>),
     List(Box<[Self]>),
     Map(Box<[(Self, Self)]>),
+}
+
+impl From<&Literal> for Constant {
+    fn from(literal: &Literal) -> Self {
+        match literal {
+            Literal::Null => Self::Null,
+            Literal::Bool(value) => Self::Bool(*value),
+            Literal::Int(value) => Self::Int(*value),
+            Literal::Uint(value) => Self::Uint(*value),
+            Literal::Double(value) => Self::Double(*value),
+            Literal::String(value) => Self::String(value.clone()),
+            Literal::Bytes(value) => Self::Bytes(value.clone()),
+        }
+    }
 }
 
 impl Constant {
@@ -111,11 +126,13 @@ impl Constant {
 }
 
 /// A constant list of numbers, strings and bools that `in` looks into. It costs nothing in Kubernetes however long it is, so it must not take
-/// long either.
+/// long either. cel-go `maybeOptimizeSetMembership`.
 #[derive(Debug)]
 pub(crate) struct ConstantSet {
-    /// By [`key_order`], in which numbers of different types that are equal are equal.
+    /// By [`order`], in which numbers of different types that are equal are equal.
     sorted: Box<[Constant]>,
+    /// The doubles that ints and uints become, in order: unlike `==` elsewhere, a double finds an integer that it only comes near to.
+    doubles: Box<[f64]>,
 }
 
 impl ConstantSet {
@@ -126,16 +143,32 @@ impl ConstantSet {
             return None;
         }
         sorted.sort_unstable_by(|a, b| match (a.scalar(), b.scalar()) {
-            (Some(a), Some(b)) => key_order(&a, &b),
+            (Some(a), Some(b)) => order(&a, &b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         });
-        Some(Self { sorted })
+        let mut doubles: Vec<f64> = sorted
+            .iter()
+            .filter_map(|item| match item {
+                Constant::Int(int) => Some(*int as f64),
+                Constant::Uint(uint) => Some(*uint as f64),
+                _ => None,
+            })
+            .collect();
+        doubles.sort_unstable_by(f64::total_cmp);
+        Some(Self { sorted, doubles: doubles.into() })
     }
 
     pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
-        let is_found =
-            |known: &Constant| known.scalar().map_or(Ordering::Less, |known| key_order(&known, value));
-        is_ordered(value) && self.sorted.binary_search_by(is_found).is_ok()
+        let is_found = |known: &Constant| known.scalar().map_or(Ordering::Less, |known| order(&known, value));
+        if !is_ordered(value) {
+            return false;
+        }
+        if let Value::Double(double) = value
+            && self.doubles.binary_search_by(|known| known.total_cmp(double)).is_ok()
+        {
+            return true;
+        }
+        self.sorted.binary_search_by(is_found).is_ok()
     }
 }
 
@@ -144,4 +177,54 @@ fn is_ordered(value: &Value<'_>) -> bool {
         Value::Double(double) => !double.is_nan(),
         _ => matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::String(_)),
     }
+}
+
+/// A total order of what [`is_ordered`], in which equal numbers of different types are equal.
+fn order(a: &Value<'_>, b: &Value<'_>) -> Ordering {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        _ => compare_numbers(a, b).unwrap_or_else(|| rank(a).cmp(&rank(b))),
+    }
+}
+
+fn rank(value: &Value<'_>) -> u8 {
+    match value {
+        Value::Bool(_) => 0,
+        Value::Int(_) | Value::Uint(_) | Value::Double(_) => 1,
+        _ => 2,
+    }
+}
+
+/// Compares numbers of any types exactly, `None` when one is no number or NaN. (Operators round: `eval::compare`.)
+fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
+    Some(match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Uint(a), Value::Uint(b)) => a.cmp(b),
+        (Value::Double(a), Value::Double(b)) => return a.partial_cmp(b),
+        (Value::Int(a), Value::Uint(b)) => i128::from(*a).cmp(&i128::from(*b)),
+        (Value::Uint(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
+        (Value::Int(a), Value::Double(b)) => compare_integer_to_double(i128::from(*a), *b)?,
+        (Value::Uint(a), Value::Double(b)) => compare_integer_to_double(i128::from(*a), *b)?,
+        (Value::Double(a), Value::Int(b)) => compare_integer_to_double(i128::from(*b), *a)?.reverse(),
+        (Value::Double(a), Value::Uint(b)) => compare_integer_to_double(i128::from(*b), *a)?.reverse(),
+        _ => return None,
+    })
+}
+
+/// `integer` is within ±2^64, so a double beyond ±2^65 decides by its sign, and any other has an exact whole part.
+fn compare_integer_to_double(integer: i128, double: f64) -> Option<Ordering> {
+    const BEYOND: f64 = 36_893_488_147_419_103_232.0;
+    if double.is_nan() {
+        return None;
+    }
+    if double >= BEYOND {
+        return Some(Ordering::Less);
+    }
+    if double <= -BEYOND {
+        return Some(Ordering::Greater);
+    }
+    let whole = double.trunc();
+    let order = integer.cmp(&(whole as i128));
+    Some(order.then_with(|| 0.0_f64.partial_cmp(&(double - whole)).unwrap_or(Ordering::Equal)))
 }

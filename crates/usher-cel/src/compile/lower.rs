@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::constant::Constant;
 use super::env::Env;
-use super::program::{Node, NodeId, Path, Program, Step};
+use super::program::{Accumulator, Node, NodeId, Path, Program, Step};
 use super::reads::Reads;
 use crate::ast::{Ast, Expr, ExprId, Literal, Span, operators as op};
 use crate::check::{Checked, MAX_NAME_SEGMENTS, Type, type_constant};
@@ -28,11 +28,11 @@ pub(super) fn lower(ast: &Ast, env: &Env, checked: Option<&Checked>) -> Result<P
         live_locals: 0,
         locals: 0,
         reads: Reads::default(),
-        issues: Vec::new(),
+        failure: None,
     };
     let root = lower.expr(ast.root());
-    if !lower.issues.is_empty() {
-        return Err(Issues::new(ast.source(), lower.issues));
+    if let Some(failure) = lower.failure {
+        return Err(Issues::new(ast.source(), vec![failure]));
     }
     Ok(Program {
         source: Arc::from(ast.source()),
@@ -45,6 +45,13 @@ pub(super) fn lower(ast: &Ast, env: &Env, checked: Option<&Checked>) -> Result<P
     })
 }
 
+/// What a name in scope stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scoped {
+    Local(u32),
+    Accumulator(Accumulator),
+}
+
 pub(super) struct Lower<'s> {
     pub(super) ast: &'s Ast,
     pub(super) env: &'s Env,
@@ -52,12 +59,13 @@ pub(super) struct Lower<'s> {
     pub(super) checked: Option<&'s Checked>,
     nodes: Vec<Node>,
     spans: Vec<Span>,
-    /// Comprehension variables in scope, innermost last, with their locals.
-    pub(super) scopes: Vec<(Box<str>, u32)>,
+    /// Comprehension variables in scope, innermost last.
+    pub(super) scopes: Vec<(Box<str>, Scoped)>,
     live_locals: u32,
     locals: u32,
     reads: Reads,
-    issues: Vec<Issue>,
+    /// The first thing for which cel-go would give up planning the program.
+    failure: Option<Issue>,
 }
 
 impl<'s> Lower<'s> {
@@ -136,7 +144,7 @@ impl<'s> Lower<'s> {
             };
         }
         if let Some(slot) = chain_local {
-            self.release_local();
+            self.release_locals(slot);
             parts.push(node);
             let span = self.spans[node.0 as usize];
             node = self.push(Node::Chain { slot, parts: parts.into() }, span);
@@ -199,7 +207,7 @@ impl<'s> Lower<'s> {
             if let Some(kind) = constant.no_qualifier() {
                 // cel-go prepares constant indexes when it plans the program.
                 let message = format!("program instantiation failed: invalid qualifier type: {kind}");
-                self.issue(index, message, None);
+                self.give_up(index, message);
             }
         }
         Step::Index { index: node, optional, span }
@@ -220,8 +228,12 @@ impl<'s> Lower<'s> {
     /// A name with as many of the following selections as make the longest declared one.
     fn name(&mut self, id: ExprId, name: &str, spine: &mut Vec<ExprId>) -> NodeId {
         let span = self.ast.span(id);
-        if let Some((_, local)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
-            return self.push(Node::Local(*local), span);
+        if let Some((_, scoped)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
+            let node = match *scoped {
+                Scoped::Local(local) => Node::Local(local),
+                Scoped::Accumulator(accumulator) => Node::Accumulator(Box::new(accumulator)),
+            };
+            return self.push(node, span);
         }
         let mut fields = Vec::new();
         for id in spine.iter().rev().take(MAX_NAME_SEGMENTS - 1) {
@@ -269,23 +281,15 @@ impl<'s> Lower<'s> {
     }
 
     fn literal(&mut self, literal: &Literal, span: Span) -> NodeId {
-        let constant = match literal {
-            Literal::Null => Constant::Null,
-            Literal::Bool(value) => Constant::Bool(*value),
-            Literal::Int(value) => Constant::Int(*value),
-            Literal::Uint(value) => Constant::Uint(*value),
-            Literal::Double(value) => Constant::Double(*value),
-            Literal::String(value) => Constant::String(value.clone()),
-            Literal::Bytes(value) => Constant::Bytes(value.clone()),
-        };
-        self.push(Node::Constant(constant), span)
+        self.push(Node::Constant(literal.into()), span)
     }
 
-    /// An issue that only shows once values are known, and something in place of the expression.
-    pub(super) fn issue(&mut self, id: ExprId, message: impl Into<String>, help: Option<String>) -> NodeId {
+    /// What makes a program impossible, and something in place of the expression. Only the first counts: cel-go plans no further.
+    pub(super) fn give_up(&mut self, id: ExprId, message: String) -> NodeId {
         let (span, caret) = (self.ast.span(id), self.ast.caret(id));
-        self.issues.push(Issue { span, caret, message: message.into(), help });
-        self.push(Node::Constant(Constant::Null), span)
+        let failed = self.push(Node::Fail(message.as_str().into()), span);
+        self.failure.get_or_insert(Issue { span, caret, message, help: None });
+        failed
     }
 
     /// What cannot be: an error of the evaluation, which a `||` beside it may absorb. Only without type checks, which find it before.
@@ -323,8 +327,22 @@ impl<'s> Lower<'s> {
         local
     }
 
-    pub(super) fn release_local(&mut self) {
-        self.live_locals -= 1;
+    pub(super) fn live_locals(&self) -> u32 {
+        self.live_locals
+    }
+
+    /// Gives back what was reserved since there were `live` locals.
+    pub(super) fn release_locals(&mut self, live: u32) {
+        self.live_locals = live;
+    }
+
+    /// An expression that is evaluated somewhere in the middle of what is lowered next: the locals that it uses stay reserved.
+    pub(super) fn deferred(&mut self, id: ExprId) -> NodeId {
+        let before = std::mem::replace(&mut self.locals, self.live_locals);
+        let node = self.expr(id);
+        self.live_locals = self.locals;
+        self.locals = self.locals.max(before);
+        node
     }
 }
 

@@ -17,9 +17,10 @@ pub use program::Program;
 pub use reads::{Read, Reads};
 pub use suggest::nearest;
 
+pub(crate) use calls::literal_fault;
 pub(crate) use program::{
-    Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path, Step,
-    StructElement,
+    Accumulator, Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path,
+    Step, StructElement,
 };
 
 use crate::ast::Ast;

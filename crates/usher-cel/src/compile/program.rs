@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::constant::{Constant, ConstantSet};
 use super::reads::Reads;
-use crate::ast::Span;
+use crate::ast::{Span, operators as op};
 use crate::check::Type;
 use crate::eval::{Activation, Arena, EvalResult, Evaluator, Meter, Trace};
 use crate::library::{Overload, Prepared};
@@ -94,6 +94,8 @@ pub(crate) enum Node {
     Variable(u32),
     /// A comprehension's variable, by its place among the locals.
     Local(u32),
+    /// The accumulator of a [`FoldKind::General`].
+    Accumulator(Box<Accumulator>),
     /// What [`Node::Chain`] has so far; no operation of the expression, so it costs nothing.
     Hole(u32),
     Path(Box<Path>),
@@ -195,6 +197,18 @@ pub(crate) enum Comparison {
     GreaterEquals,
 }
 
+impl Comparison {
+    /// The operator's name in the syntax tree.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Less => op::LESS,
+            Self::LessEquals => op::LESS_EQUALS,
+            Self::Greater => op::GREATER,
+            Self::GreaterEquals => op::GREATER_EQUALS,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arithmetic {
     Add,
@@ -204,6 +218,19 @@ pub(crate) enum Arithmetic {
     Modulo,
 }
 
+impl Arithmetic {
+    /// The operator's name in the syntax tree.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Add => op::ADD,
+            Self::Subtract => op::SUBTRACT,
+            Self::Multiply => op::MULTIPLY,
+            Self::Divide => op::DIVIDE,
+            Self::Modulo => op::MODULO,
+        }
+    }
+}
+
 /// A function call; overloads are tried in order.
 #[derive(Debug)]
 pub(crate) struct Callee {
@@ -211,6 +238,8 @@ pub(crate) struct Callee {
     /// Whether the cost of the call is 1, whatever the overload: cel-go finds most costs by the overload, and before evaluation it does not
     /// know which of several it is.
     pub(crate) flat_cost: bool,
+    /// Whether the types of the arguments are asked for, see [`crate::library::is_unguarded`].
+    pub(crate) guarded: bool,
     pub(crate) args: Box<[NodeId]>,
     pub(crate) prepared: Option<Prepared>,
 }
@@ -268,10 +297,19 @@ pub(crate) enum FoldKind {
     },
     /// Anything else.
     General {
-        accumulator: u32,
-        init: NodeId,
+        accumulator: Accumulator,
         condition: NodeId,
         step: NodeId,
         result: NodeId,
     },
+}
+
+/// An accumulator is computed when it is first looked at, if ever (cel-go's `folder.ResolveName`): `optional.of(x).optMap(y, 1)` never takes the
+/// value out of the optional.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accumulator {
+    pub(crate) local: u32,
+    /// The local that says whether `local` holds a value: null before, true after, false when there was an error instead.
+    pub(crate) state: u32,
+    pub(crate) init: NodeId,
 }

@@ -26,7 +26,7 @@ pub fn compare(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
 pub fn order(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering, Box<EvalError>> {
     compare(a, b).ok_or_else(|| {
         let is_nan = |value: &Value<'_>| matches!(value, Value::Double(double) if double.is_nan());
-        if (is_nan(a) && is_number(b)) || (is_nan(b) && is_number(a)) {
+        if is_nan(a) || (is_nan(b) && is_number(a)) {
             EvalError::new(ErrorKind::InvalidArgument, "NaN values cannot be ordered")
         } else {
             EvalError::no_such_overload()
@@ -104,7 +104,8 @@ mod tests {
     #[rstest]
     #[case(Double(f64::NAN), Double(1.0), "NaN values cannot be ordered")]
     #[case(Uint(1), Double(f64::NAN), "NaN values cannot be ordered")]
-    #[case(Double(f64::NAN), String("x"), "no such overload")]
+    #[case(Double(f64::NAN), String("x"), "NaN values cannot be ordered")]
+    #[case(Uint(1), String("x"), "no such overload")]
     #[case(Null, Int(1), "no such overload")]
     fn values_without_an_order_say_why(
         #[case] a: Value<'static>,

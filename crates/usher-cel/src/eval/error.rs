@@ -74,6 +74,12 @@ impl EvalError {
         Self::new(ErrorKind::NoSuchOverload, "no such overload")
     }
 
+    /// As [`EvalError::no_such_overload`], with the name of the function as cel-go writes it there.
+    #[must_use]
+    pub(crate) fn no_such_overload_of(function: impl fmt::Display) -> Box<Self> {
+        Self::new(ErrorKind::NoSuchOverload, format!("no such overload: {function}"))
+    }
+
     #[must_use]
     pub fn no_such_key(key: impl fmt::Display) -> Box<Self> {
         Self::new(ErrorKind::NoSuchKey, format!("no such key: {key}"))

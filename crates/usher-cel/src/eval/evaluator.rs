@@ -12,30 +12,34 @@ use super::error::{ErrorKind, EvalError, EvalResult};
 use super::meter::Meter;
 use super::size::{actual_size, traversal_cost};
 use super::trace::Trace;
-use super::value::{Entry, Map, Object, Value};
-use super::{Activation, fold, select};
-use crate::compile::{
-    Arithmetic, Callee, Comparison, Element, MapElement, Node, NodeId, Program, StructElement,
-};
-use crate::library::Call;
-
-/// Costs of literals, cel-go `common/cost.go`.
-const LIST_COST: u64 = 10;
-const MAP_COST: u64 = 30;
-const STRUCT_COST: u64 = 40;
+use super::value::Value;
+use super::{Activation, call, fold, literal, operand, select};
+use crate::ast::operators as op;
+use crate::compile::{Accumulator, Arithmetic, Comparison, Node, NodeId, Program};
 
 /// Comprehension variables that need no memory of the arena.
 const INLINE_LOCALS: usize = 8;
 
-/// Arguments of a call that need no memory of the arena.
-const INLINE_ARGS: usize = 4;
+/// What an operator with an operand that is an error costs; an error has size 1.
+#[derive(Clone, Copy, Debug)]
+enum CostOfErrors {
+    Flat,
+    /// By the smaller operand.
+    Smaller,
+    /// By both, if the other is a string or bytes.
+    Sum,
+    /// The size of the right operand.
+    Container,
+}
 
 pub(crate) struct Evaluator<'e, 'm, 'a> {
     pub(super) program: &'a Program,
-    activation: &'e dyn Activation<'a>,
+    pub(super) activation: &'e dyn Activation<'a>,
     pub(super) arena: &'a Arena,
     pub(super) meter: &'e mut Meter<'m>,
     locals: &'e mut [Value<'a>],
+    /// Of accumulators that could not be computed, by their local.
+    failures: Vec<(u32, Box<EvalError>)>,
     trace: Option<&'e mut Trace>,
 }
 
@@ -56,7 +60,8 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             spilled = vec![Value::Null; program.locals];
             &mut spilled
         };
-        let mut evaluator = Evaluator { program, activation, arena, meter, locals, trace };
+        let mut evaluator =
+            Evaluator { program, activation, arena, meter, locals, failures: Vec::new(), trace };
         let result = evaluator.eval(program.root);
         evaluator.meter.leave();
         result
@@ -91,21 +96,20 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 self.meter.charge(1)?;
                 Ok(self.locals[*local as usize])
             }
+            Node::Accumulator(accumulator) => self.accumulator(accumulator),
             Node::Hole(local) => Ok(self.locals[*local as usize]),
             Node::Path(path) => select::path(self, path),
             Node::Has(path) => select::has(self, path),
             Node::Not(operand) => {
-                let value = self.eval(*operand)?;
-                self.meter.charge(1)?;
+                let value = self.only(*operand)?;
                 match value {
                     Value::Bool(value) => Ok(Value::Bool(!value)),
                     _ => Err(EvalError::no_such_overload()),
                 }
             }
             Node::Negate(operand) => {
-                let value = self.eval(*operand)?;
-                self.meter.charge(1)?;
-                arithmetic::negate(&value)
+                let value = self.only(*operand)?;
+                arithmetic::negate(&value).map_err(|error| operand::refusal(error, op::NEGATE, &value))
             }
             Node::And(terms) => self.logical(terms, false),
             Node::Or(terms) => self.logical(terms, true),
@@ -115,7 +119,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 _ => Err(EvalError::no_such_overload()),
             },
             Node::Equal { left, right, negated } => {
-                let (left, right) = self.both(*left, *right)?;
+                let (left, right) = self.both(*left, *right, CostOfErrors::Smaller)?;
                 Ok(Value::Bool(self.equal(&left, &right)? != *negated))
             }
             Node::Compare { comparison, left, right, flat_cost } => {
@@ -139,10 +143,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                     _ => Ok(Value::Bool(true)),
                 }
             }
-            Node::Call(callee) => self.call(callee),
-            Node::List(elements) => self.list(elements),
-            Node::Map(entries) => self.map(entries),
-            Node::Struct { type_name, fields } => self.structure(type_name, fields),
+            Node::Call(callee) => call::call(self, callee),
+            Node::List(elements) => literal::list(self, elements),
+            Node::Map(entries) => literal::map(self, entries),
+            Node::Struct { type_name, fields } => literal::structure(self, type_name, fields),
             Node::Fold(fold) => fold::fold(self, fold),
             Node::Chain { slot, parts } => {
                 let mut value = Value::Null;
@@ -168,7 +172,9 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 self.activation.variable(*slot, self.meter)
             }
             // Selecting from anything but a name makes an attribute of its own in cel-go, which costs one.
-            Node::Local(_) | Node::Variable(_) => self.eval(id),
+            Node::Local(_) | Node::Variable(_) | Node::Accumulator(_) => self.eval(id),
+            // Its branches take the selections over and pay for them.
+            Node::Conditional { .. } => self.eval(id),
             _ => {
                 self.meter.charge(1)?;
                 self.eval(id)
@@ -181,32 +187,106 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     #[inline]
     pub(super) fn eval_attribute(&mut self, id: NodeId) -> EvalResult<'a> {
         let value = self.eval(id);
-        if matches!(self.program.node(id), Node::Variable(_) | Node::Local(_) | Node::Path(_)) {
+        let part = match self.program.node(id) {
+            Node::Variable(_) | Node::Local(_) | Node::Accumulator(_) => true,
+            // A selection from a conditional has no charge of its own.
+            Node::Path(path) => !matches!(self.program.node(path.base), Node::Conditional { .. }),
+            _ => false,
+        };
+        if part {
             self.meter.refund(1);
         }
         value
     }
 
+    /// The operand of a unary operator; the call costs its one even if the operand is an error.
+    #[inline]
+    fn only(&mut self, operand: NodeId) -> EvalResult<'a> {
+        let value = self.eval(operand);
+        match value {
+            Err(error) if !error.kind.is_absorbable() => Err(error),
+            value => {
+                self.meter.charge(1)?;
+                value
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn accumulator(&mut self, accumulator: &Accumulator) -> EvalResult<'a> {
+        self.meter.charge(1)?;
+        match self.locals[accumulator.state as usize] {
+            Value::Bool(true) => Ok(self.locals[accumulator.local as usize]),
+            Value::Bool(false) => {
+                let failed = self.failures.iter().rev().find(|(local, _)| *local == accumulator.local);
+                Err(failed.map_or_else(EvalError::no_such_overload, |(_, error)| error.clone()))
+            }
+            _ => {
+                let value = self.eval(accumulator.init);
+                self.set_accumulator(accumulator, value.clone());
+                value
+            }
+        }
+    }
+
+    /// Lets the accumulator be computed anew when it is looked at.
+    pub(super) fn reset_accumulator(&mut self, accumulator: &Accumulator) {
+        self.set_local(accumulator.state, Value::Null);
+    }
+
+    pub(super) fn set_accumulator(&mut self, accumulator: &Accumulator, value: EvalResult<'a>) {
+        self.set_local(accumulator.state, Value::Bool(value.is_ok()));
+        match value {
+            Ok(value) => self.set_local(accumulator.local, value),
+            Err(error) => self.failures.push((accumulator.local, error)),
+        }
+    }
+
     /// Both operands of a strict operator. cel-go evaluates the second even when the first is an error, and charges the call.
     #[inline]
-    fn both(&mut self, left: NodeId, right: NodeId) -> Result<(Value<'a>, Value<'a>), Box<EvalError>> {
+    fn both(
+        &mut self,
+        left: NodeId,
+        right: NodeId,
+        cost: CostOfErrors,
+    ) -> Result<(Value<'a>, Value<'a>), Box<EvalError>> {
         let left = self.eval(left);
         match left {
             Ok(left) => match self.eval(right) {
                 Ok(right) => Ok((left, right)),
-                Err(error) => Err(self.failed_operand(error)),
+                Err(error) => Err(self.failed_operand(error, Some(left), None, cost)),
             },
             Err(error) if !error.kind.is_absorbable() => Err(error),
             Err(error) => match self.eval(right) {
                 Err(other) if !other.kind.is_absorbable() => Err(other),
-                _ => Err(self.failed_operand(error)),
+                right => Err(self.failed_operand(error, None, right.ok(), cost)),
             },
         }
     }
 
     #[cold]
-    fn failed_operand(&mut self, error: Box<EvalError>) -> Box<EvalError> {
-        self.meter.charge(1).err().unwrap_or(error)
+    fn failed_operand(
+        &mut self,
+        error: Box<EvalError>,
+        left: Option<Value<'a>>,
+        right: Option<Value<'a>>,
+        cost: CostOfErrors,
+    ) -> Box<EvalError> {
+        if !error.kind.is_absorbable() {
+            return error;
+        }
+        let size = |value: &Option<Value<'a>>| value.as_ref().map_or(1, actual_size);
+        let units = match (cost, left, right) {
+            (CostOfErrors::Flat, ..) => 1,
+            (CostOfErrors::Smaller, left, right) => traversal_cost(size(&left).min(size(&right))),
+            (CostOfErrors::Sum, Some(Value::String(_) | Value::Bytes(_)), _)
+            | (CostOfErrors::Sum, _, Some(Value::String(_) | Value::Bytes(_))) => {
+                traversal_cost(size(&left) + size(&right))
+            }
+            (CostOfErrors::Sum, ..) => 1,
+            (CostOfErrors::Container, _, container) => size(&container),
+        };
+        self.meter.charge(units).err().unwrap_or(error)
     }
 
     #[inline]
@@ -264,24 +344,20 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         right: NodeId,
         flat_cost: bool,
     ) -> EvalResult<'a> {
-        let (left, right) = self.both(left, right)?;
+        let on_error = if flat_cost { CostOfErrors::Flat } else { CostOfErrors::Smaller };
+        let (left, right) = self.both(left, right, on_error)?;
         let cost = match (&left, &right) {
             _ if flat_cost => 1,
             (Value::String(a), Value::String(b)) => {
                 traversal_cost(a.chars().count().min(b.chars().count()) as u64)
             }
             (Value::Bytes(a), Value::Bytes(b)) => traversal_cost(a.len().min(b.len()) as u64),
-            _ => 1,
+            (Value::Int(_) | Value::Uint(_) | Value::Double(_), _) => 1,
+            (left, right) => traversal_cost(actual_size(left).min(actual_size(right))),
         };
         self.meter.charge(cost)?;
-        if is_nan(&left) || is_nan(&right) {
-            // Still an error when the other side is no number at all.
-            order(&Value::Double(0.0), if is_nan(&left) { &right } else { &left }).or_else(|error| {
-                if is_nan(&left) && is_nan(&right) { Ok(std::cmp::Ordering::Equal) } else { Err(error) }
-            })?;
-            return Ok(Value::Bool(false));
-        }
-        let order = order(&left, &right)?;
+        let order =
+            order(&left, &right).map_err(|error| operand::refusal(error, comparison.name(), &left))?;
         Ok(Value::Bool(match comparison {
             Comparison::Less => order.is_lt(),
             Comparison::LessEquals => order.is_le(),
@@ -292,7 +368,8 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
 
     #[inline(never)]
     fn membership(&mut self, item: NodeId, container: NodeId, resolved: bool) -> EvalResult<'a> {
-        let (item, container) = self.both(item, container)?;
+        let on_error = if resolved { CostOfErrors::Container } else { CostOfErrors::Flat };
+        let (item, container) = self.both(item, container, on_error)?;
         match container {
             Value::List(list) => {
                 self.meter.charge(if resolved { list.len() as u64 } else { 1 })?;
@@ -307,7 +384,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 self.meter.charge(1)?;
                 Ok(Value::Bool(map.get(&item).is_some()))
             }
-            _ => Err(EvalError::no_such_overload()),
+            other => {
+                self.meter.charge(if resolved { actual_size(&other) } else { 1 })?;
+                Err(EvalError::no_such_overload())
+            }
         }
     }
 
@@ -319,14 +399,20 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         right: NodeId,
         flat_cost: bool,
     ) -> EvalResult<'a> {
-        let (left, right) = self.both(left, right)?;
+        let sum = matches!(operator, Arithmetic::Add) && !flat_cost;
+        let on_error = if sum { CostOfErrors::Sum } else { CostOfErrors::Flat };
+        let (left, right) = self.both(left, right, on_error)?;
         if let Arithmetic::Add = operator {
             if flat_cost {
                 let arena = self.arena;
-                return self.meter.flat(1, |meter| arithmetic::add(&left, &right, arena, meter));
+                return self
+                    .meter
+                    .flat(1, |meter| arithmetic::add(&left, &right, arena, meter))
+                    .map_err(|error| operand::refusal(error, op::ADD, &left));
             }
             // Concatenation charges by length.
-            return arithmetic::add(&left, &right, self.arena, self.meter);
+            return arithmetic::add(&left, &right, self.arena, self.meter)
+                .map_err(|error| operand::refusal(error, op::ADD, &left));
         }
         self.meter.charge(1)?;
         match operator {
@@ -335,6 +421,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             Arithmetic::Divide => arithmetic::divide(&left, &right),
             Arithmetic::Modulo => arithmetic::modulo(&left, &right),
         }
+        .map_err(|error| operand::refusal(error, operator.name(), &left))
     }
 
     #[inline(never)]
@@ -344,95 +431,9 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         match held {
             Some(held) if value => Ok(*held),
             Some(_) => Ok(optional),
-            None => {
-                let other = self.eval(other)?;
-                if !value && !matches!(other, Value::Optional(_)) {
-                    return Err(EvalError::no_such_overload());
-                }
-                Ok(other)
-            }
+            // cel-go does not ask whether the other of `or` is an optional.
+            None => self.eval(other),
         }
-    }
-
-    #[inline(never)]
-    fn call(&mut self, callee: &'a Callee) -> EvalResult<'a> {
-        let count = callee.args.len();
-        let mut inline = [Value::Null; INLINE_ARGS];
-        let mut spilled;
-        let args: &mut [Value<'a>] = if count <= INLINE_ARGS {
-            &mut inline[..count]
-        } else {
-            spilled = vec![Value::Null; count];
-            &mut spilled
-        };
-        for (value, arg) in args.iter_mut().zip(&callee.args) {
-            *value = self.eval(*arg)?;
-        }
-        let Some(overload) = callee.overloads.iter().find(|overload| overload.admits(args)) else {
-            self.meter.charge(1)?;
-            return Err(EvalError::no_such_overload());
-        };
-        let (arena, prepared) = (self.arena, callee.prepared.as_ref());
-        let authorizer = self.activation.authorizer();
-        if callee.flat_cost {
-            return self
-                .meter
-                .flat(1, |meter| (overload.call)(&mut Call { arena, meter, prepared, authorizer }, args));
-        }
-        (overload.call)(&mut Call { arena, meter: self.meter, prepared, authorizer }, args)
-    }
-
-    #[inline(never)]
-    fn list(&mut self, elements: &[Element]) -> EvalResult<'a> {
-        let mut list = self.arena.list(elements.len())?;
-        for element in elements {
-            let value = self.eval(element.value)?;
-            match (element.optional, value) {
-                (false, value) => list.push(value)?,
-                (true, Value::Optional(Some(value))) => list.push(*value)?,
-                (true, Value::Optional(None)) => {}
-                (true, _) => return Err(not_optional(self.program, element.value)),
-            }
-        }
-        self.meter.charge(LIST_COST)?;
-        Ok(Value::List(list.finish()))
-    }
-
-    #[inline(never)]
-    fn map(&mut self, elements: &[MapElement]) -> EvalResult<'a> {
-        let mut entries = self.arena.list(elements.len())?;
-        for element in elements {
-            let key = self.eval(element.key)?;
-            let value = self.eval(element.value)?;
-            if !is_key(&key) {
-                return Err(EvalError::new(ErrorKind::WrongType, "unsupported key type")
-                    .at(self.program.span(element.key)));
-            }
-            match (element.optional, value) {
-                (false, value) => entries.push(Entry { key, value })?,
-                (true, Value::Optional(Some(value))) => entries.push(Entry { key, value: *value })?,
-                (true, Value::Optional(None)) => {}
-                (true, _) => return Err(not_optional(self.program, element.value)),
-            }
-        }
-        self.meter.charge(MAP_COST)?;
-        Ok(Value::Map(Map::new(entries.finish(), self.arena)?))
-    }
-
-    #[inline(never)]
-    fn structure(&mut self, type_name: &'a str, elements: &'a [StructElement]) -> EvalResult<'a> {
-        let mut fields = self.arena.list::<(&'a str, Value<'a>)>(elements.len())?;
-        for element in elements {
-            let value = self.eval(element.value)?;
-            match (element.optional, value) {
-                (false, value) => fields.push((&*element.name, value))?,
-                (true, Value::Optional(Some(value))) => fields.push((&*element.name, *value))?,
-                (true, Value::Optional(None)) => {}
-                (true, _) => return Err(not_optional(self.program, element.value)),
-            }
-        }
-        self.meter.charge(STRUCT_COST)?;
-        Ok(Value::Object(self.arena.alloc(Object { type_name, fields: fields.finish() })?))
     }
 
     #[cold]
@@ -444,17 +445,4 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             trace.record(self.program.span(id), result);
         }
     }
-}
-
-fn is_nan(value: &Value<'_>) -> bool {
-    matches!(value, Value::Double(double) if double.is_nan())
-}
-
-pub(super) fn is_key(value: &Value<'_>) -> bool {
-    matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::String(_))
-}
-
-fn not_optional(program: &Program, id: NodeId) -> Box<EvalError> {
-    EvalError::new(ErrorKind::WrongType, "cannot initialize optional entry from non-optional value")
-        .at(program.span(id))
 }

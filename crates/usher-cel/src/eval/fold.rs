@@ -5,8 +5,9 @@
 
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::evaluator::Evaluator;
+use super::select::KeyText;
 use super::value::{Entry, Map, Value};
-use crate::compile::{Fold, FoldKind, NodeId};
+use crate::compile::{Accumulator, Fold, FoldKind, NodeId};
 
 /// `@not_strictly_false(@result)`.
 const ALL_CONDITION: u64 = 2;
@@ -35,8 +36,8 @@ pub(super) fn fold<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, fold: &'a Fold) ->
         FoldKind::List { filter, body } => list(evaluator, fold, items, *filter, *body),
         FoldKind::Map { filter, value } => map(evaluator, fold, items, *filter, *value),
         FoldKind::MapEntry { filter, entries } => map_entries(evaluator, fold, items, *filter, *entries),
-        FoldKind::General { accumulator, init, condition, step, result } => {
-            general(evaluator, fold, items, [*init, *condition, *step, *result], *accumulator)
+        FoldKind::General { accumulator, condition, step, result } => {
+            general(evaluator, fold, items, accumulator, [*condition, *step, *result])
         }
     }
 }
@@ -54,7 +55,7 @@ impl<'a> Items<'a> {
             Value::List(list) => Ok(Self::List(list)),
             Value::Map(map) => Ok(Self::Entries(map.entries())),
             other => {
-                let name = super::value::type_name(&other);
+                let name = super::operand::go_type(&other);
                 let message = if two_variables {
                     format!("unsupported comprehension range type: {name}")
                 } else {
@@ -147,12 +148,12 @@ fn exists_one<'a>(
     predicate: NodeId,
 ) -> EvalResult<'a> {
     let mut count = 0_u64;
-    each_wanted(evaluator, fold, items, Some(predicate), |evaluator, _| {
+    let failure = each_wanted(evaluator, fold, items, Some(predicate), |evaluator, _, _| {
         count += 1;
         evaluator.meter.charge(COUNT)
     })?;
     evaluator.meter.charge(COUNT_RESULT)?;
-    Ok(Value::Bool(count == 1))
+    failure.map_or(Ok(Value::Bool(count == 1)), Err)
 }
 
 fn list<'a>(
@@ -164,13 +165,17 @@ fn list<'a>(
 ) -> EvalResult<'a> {
     let append = if evaluator.is_constant(body) { APPEND_CONSTANT } else { APPEND };
     let mut list = evaluator.arena.list(if filter.is_some() { 0 } else { items.len() })?;
-    each_wanted(evaluator, fold, items, filter, |evaluator, _| {
-        let value = evaluator.eval(body)?;
+    let failure = each_wanted(evaluator, fold, items, filter, |evaluator, _, failed| {
+        let value = absorbable(evaluator.eval(body))?;
         evaluator.meter.charge(append)?;
-        list.push(value)
+        match value {
+            Ok(_) if failed => Ok(()),
+            Ok(value) => list.push(value),
+            Err(error) => Err(error),
+        }
     })?;
     evaluator.meter.charge(ACCUMULATOR)?;
-    Ok(Value::List(list.finish()))
+    failure.map_or_else(|| Ok(Value::List(list.finish())), Err)
 }
 
 fn map<'a>(
@@ -181,12 +186,19 @@ fn map<'a>(
     body: NodeId,
 ) -> EvalResult<'a> {
     let mut entries = evaluator.arena.list(if filter.is_some() { 0 } else { items.len() })?;
-    each_wanted(evaluator, fold, items, filter, |evaluator, at| {
-        let value = evaluator.eval(body)?;
+    let failure = each_wanted(evaluator, fold, items, filter, |evaluator, at, failed| {
+        if failed {
+            // The first argument is an error: cel-go looks at no other.
+            return evaluator.meter.charge(ACCUMULATOR);
+        }
+        let value = absorbable(evaluator.eval(body))?;
         evaluator.meter.charge(INSERT)?;
-        entries.push(Entry { key: items.key(at), value })
+        entries.push(Entry { key: items.key(at), value: value? })
     })?;
     evaluator.meter.charge(ACCUMULATOR)?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
     Ok(Value::Map(Map::new(entries.finish(), evaluator.arena)?))
 }
 
@@ -198,10 +210,17 @@ fn map_entries<'a>(
     body: NodeId,
 ) -> EvalResult<'a> {
     let mut entries = evaluator.arena.list::<Entry<'a>>(0)?;
-    each_wanted(evaluator, fold, items, filter, |evaluator, _| {
-        let Value::Map(made) = evaluator.eval(body)? else { return Err(EvalError::no_such_overload()) };
+    let failure = each_wanted(evaluator, fold, items, filter, |evaluator, _, failed| {
+        let value = absorbable(evaluator.eval(body))?;
         evaluator.meter.charge(INSERT - 1)?;
-        entries.extend(made.entries())
+        match value? {
+            _ if failed => Ok(()),
+            Value::Map(made) => entries.extend(made.entries()),
+            other => {
+                let name = super::value::type_name(&other);
+                Err(EvalError::no_such_overload_of(format_args!("cel.@mapInsert(map, {name})")))
+            }
+        }
     })?;
     evaluator.meter.charge(ACCUMULATOR)?;
     let entries = entries.finish();
@@ -212,9 +231,18 @@ fn map_entries<'a>(
         let repeated = (0..entries.len())
             .find(|at| kept.get(*at).is_none_or(|entry| !super::equal(&entry.key, &entries[*at].key)))
             .map_or(Value::Null, |at| entries[at].key);
+        let repeated = KeyText(&repeated);
         return Err(EvalError::invalid(format!("insert failed: key {repeated} already exists")));
     }
-    Ok(Value::Map(map))
+    failure.map_or(Ok(Value::Map(map)), Err)
+}
+
+/// Takes the errors apart: those that end the evaluation, and those that a loop goes on with.
+fn absorbable(result: EvalResult<'_>) -> Result<EvalResult<'_>, Box<EvalError>> {
+    match result {
+        Err(error) if !error.kind.is_absorbable() => Err(error),
+        result => Ok(result),
+    }
 }
 
 /// Any other fold, with an accumulator.
@@ -222,44 +250,65 @@ fn general<'a>(
     evaluator: &mut Evaluator<'_, '_, 'a>,
     fold: &Fold,
     items: Items<'a>,
-    [init, condition, step, result]: [NodeId; 4],
-    accumulator: u32,
+    accumulator: &Accumulator,
+    [condition, step, result]: [NodeId; 3],
 ) -> EvalResult<'a> {
-    let value = evaluator.eval(init)?;
-    evaluator.set_local(accumulator, value);
+    evaluator.reset_accumulator(accumulator);
     for at in 0..items.len() {
         items.bind(evaluator, fold, at)?;
-        match evaluator.eval(condition)? {
-            Value::Bool(true) => {}
-            _ => break,
+        match evaluator.eval(condition) {
+            // As in cel-go an error does not stop the loop.
+            Ok(Value::Bool(true)) | Err(_) => {}
+            Ok(_) => break,
         }
-        let value = evaluator.eval(step)?;
-        evaluator.set_local(accumulator, value);
+        let value = evaluator.eval(step);
+        if let Err(error) = &value
+            && !error.kind.is_absorbable()
+        {
+            return value;
+        }
+        evaluator.set_accumulator(accumulator, value);
     }
     evaluator.eval(result)
 }
 
 /// Runs `each` in the rounds for which the filter holds. cel-go's step is `filter ? grown : @result`, of which the second costs nothing.
+///
+/// Gives back the error of the loop, if it has one: the accumulator is that error from then on, and the loop goes on, which costs. A later
+/// error of the filter takes its place, one of `each` does not. `each` is told whether it is too late for values.
 fn each_wanted<'a>(
     evaluator: &mut Evaluator<'_, '_, 'a>,
     fold: &Fold,
     items: Items<'a>,
     filter: Option<NodeId>,
-    mut each: impl FnMut(&mut Evaluator<'_, '_, 'a>, usize) -> Result<(), Box<EvalError>>,
-) -> Result<(), Box<EvalError>> {
+    mut each: impl FnMut(&mut Evaluator<'_, '_, 'a>, usize, bool) -> Result<(), Box<EvalError>>,
+) -> Result<Option<Box<EvalError>>, Box<EvalError>> {
+    let mut failure = None;
     for at in 0..items.len() {
         items.bind(evaluator, fold, at)?;
         let wanted = match filter.map(|filter| (filter, evaluator.eval(filter))) {
             None | Some((_, Ok(Value::Bool(true)))) => true,
             Some((_, Ok(Value::Bool(false)))) => false,
-            Some((_, Err(error))) => return Err(error),
+            Some((_, Err(error))) if !error.kind.is_absorbable() => return Err(error),
+            Some((_, Err(error))) => {
+                failure = Some(error);
+                false
+            }
             Some((filter, Ok(_))) => {
-                return Err(EvalError::no_such_overload().at(evaluator.program.span(filter)));
+                failure = Some(EvalError::no_such_overload().at(evaluator.program.span(filter)));
+                false
             }
         };
-        if wanted {
-            each(evaluator, at)?;
+        if !wanted {
+            continue;
+        }
+        match each(evaluator, at, failure.is_some()) {
+            Ok(()) => {}
+            Err(error) if !error.kind.is_absorbable() => return Err(error),
+            Err(error) => {
+                failure.get_or_insert(error);
+            }
         }
     }
-    Ok(())
+    Ok(failure)
 }

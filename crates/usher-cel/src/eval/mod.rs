@@ -2,13 +2,16 @@
 
 mod arena;
 pub mod arithmetic;
+mod call;
 pub(crate) mod civil;
 mod compare;
 mod equal;
 mod error;
 mod evaluator;
 mod fold;
+mod literal;
 mod meter;
+mod operand;
 mod rfc3339;
 mod select;
 mod size;
@@ -27,7 +30,6 @@ pub use meter::Meter;
 pub use size::{actual_size, traversal_cost};
 pub use timestamp::Timestamp;
 pub use trace::{Trace, TraceEntry};
-pub(crate) use value::key_order;
 pub use value::{Entry, Map, Object, Opaque, Value, type_name};
 
 use crate::library::authorizer::Authorize;

@@ -2,9 +2,11 @@
 
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::evaluator::Evaluator;
+use super::operand;
 use super::value::Value;
 use crate::ast::Span;
-use crate::compile::{Path, Step};
+use crate::compile::{Node, NodeId, Path, Program, Step};
+use crate::library::number::general;
 
 /// Walks a path. After the first optional step, or from an optional base, absence is a value: the result is an optional.
 #[inline(never)]
@@ -22,17 +24,32 @@ pub(super) fn path<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) ->
 /// `has(path)`: whether the last step leads anywhere; a step before it that leads nowhere is an error.
 #[inline(never)]
 pub(super) fn has<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> EvalResult<'a> {
-    let base = evaluator.eval_base(path.base)?;
-    let Some((tested, steps)) = path.steps.split_last() else { return Ok(Value::Bool(true)) };
-    let Some((value, _)) = walk(evaluator, &base, steps)? else { return Ok(Value::Bool(false)) };
-    let Step::Field { name, span, .. } = tested else { return Ok(Value::Bool(true)) };
-    match value {
-        Value::Map(map) => Ok(Value::Bool(map.field(name).is_some())),
-        Value::Object(object) => Ok(Value::Bool(object.field(name).is_some())),
-        Value::List(_) => Err(no_field_of_list(*span)),
-        // cel-go's presence test finds no field in a scalar, and no fault either.
-        _ => Ok(Value::Bool(false)),
+    let tested = test(evaluator, path);
+    // The name is free. What costs one is the test, if it comes so far; behind a `?`, if it finds something.
+    if !matches!(&tested, Ok((_, true))) {
+        evaluator.meter.refund(1);
     }
+    tested.map(|(found, _)| Value::Bool(found))
+}
+
+/// Whether the path leads anywhere, and whether the test of its last step counts.
+#[inline]
+fn test<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, path: &'a Path) -> Result<(bool, bool), Box<EvalError>> {
+    let base = evaluator.eval_base(path.base)?;
+    let Some((tested, steps)) = path.steps.split_last() else { return Ok((true, true)) };
+    let Some((value, optional)) = walk(evaluator, &base, steps)? else { return Ok((false, false)) };
+    let Step::Field { name, span, .. } = tested else { return Ok((true, true)) };
+    let found = match value {
+        Value::Map(map) => map.field(name).is_some(),
+        Value::Object(object) => object.field(name).is_some(),
+        Value::List(_) => {
+            evaluator.meter.charge(u64::from(!optional))?;
+            return Err(no_field_of_list(*span));
+        }
+        // cel-go's presence test finds no field in a scalar, and no fault either.
+        _ => false,
+    };
+    Ok((found, found || !optional))
 }
 
 /// Where the steps lead, and whether the base or one of them was optional; `None` when an optional one leads nowhere.
@@ -78,16 +95,53 @@ fn take<'a>(
         Step::Key { name, span, .. } => {
             look_up(value, &Value::String(name), optional).map_err(|error| error.at(*span))
         }
-        Step::Index { index, span, .. } => {
-            let index = evaluator.eval_attribute(*index)?;
-            look_up(value, &index, optional).map_err(|error| error.at(*span))
-        }
+        Step::Index { index, span, .. } => match evaluator.eval_attribute(*index) {
+            Ok(key) => match qualifier_fault(evaluator, *index, &key) {
+                Some(error) => Err(error.at(*span)),
+                None => look_up(value, &key, optional).map_err(|error| error.at(*span)),
+            },
+            Err(error) if !error.kind.is_absorbable() => return Err(error),
+            Err(error) => Err(error),
+        },
     };
-    // What is absent behind a `?` costs nothing.
-    if !matches!(found, Ok(None)) {
+    // Behind a `?` only what is found costs.
+    if matches!(found, Ok(Some(_))) || (found.is_err() && !optional) {
         evaluator.meter.charge(1)?;
     }
     found
+}
+
+/// cel-go's error for a value that can be no index of anything.
+fn qualifier_fault(
+    evaluator: &Evaluator<'_, '_, '_>,
+    index: NodeId,
+    key: &Value<'_>,
+) -> Option<Box<EvalError>> {
+    if matches!(key, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_)) {
+        return None;
+    }
+    let name = if comes_from_document(evaluator.program, index) {
+        operand::native_type(key)
+    } else {
+        operand::go_type(key)
+    };
+    Some(EvalError::new(ErrorKind::WrongType, format!("invalid qualifier type: {name}")))
+}
+
+/// Whether the value of a node is handed on as it stands in a document, without becoming a value of cel-go's.
+fn comes_from_document(program: &Program, id: NodeId) -> bool {
+    match program.node(id) {
+        Node::Variable(_) => true,
+        Node::Path(path) => {
+            matches!(program.node(path.base), Node::Variable(_))
+                && !path.steps.iter().any(|step| step.is_optional())
+        }
+        // What only one of the branches can have given has its text; both cannot be told apart without another evaluation.
+        Node::Conditional { then, otherwise, .. } => {
+            comes_from_document(program, *then) || comes_from_document(program, *otherwise)
+        }
+        _ => false,
+    }
 }
 
 /// A field of anything but a map that has it.
@@ -128,8 +182,11 @@ fn look_up<'a>(
         Value::List(list) => {
             let at = match index {
                 Value::Int(at) => i128::from(*at),
-                Value::Uint(at) => i128::from(*at),
-                Value::Double(at) if at.trunc() == *at && at.abs() < 9_007_199_254_740_992.0 => *at as i128,
+                Value::Uint(at) if i64::try_from(*at).is_ok() => i128::from(*at),
+                Value::Uint(_) => return Err(unsupported_value(index)),
+                // Both ends are excluded, as where cel-go converts doubles to ints.
+                Value::Double(at) if at.trunc() == *at && at.abs() < i64::MAX as f64 => *at as i128,
+                Value::Double(_) => return Err(unsupported_value(index)),
                 _ => {
                     let name = super::value::type_name(index);
                     return Err(EvalError::new(
@@ -141,7 +198,10 @@ fn look_up<'a>(
             match usize::try_from(at).ok().and_then(|at| list.get(at)) {
                 Some(value) => Ok(Some(value)),
                 None if optional => Ok(None),
-                None => Err(EvalError::new(ErrorKind::IndexOutOfRange, format!("index out of bounds: {at}"))),
+                None => Err(EvalError::new(
+                    ErrorKind::IndexOutOfRange,
+                    format!("index out of bounds: {}", KeyText(index)),
+                )),
             }
         }
         Value::Object(object) => match index {
@@ -152,8 +212,15 @@ fn look_up<'a>(
             _ => Err(EvalError::no_such_overload()),
         },
         _ if optional => Ok(None),
-        _ => Err(EvalError::no_such_overload()),
+        // A scalar is to cel-go what has no such key.
+        _ => Err(EvalError::no_such_key(KeyText(index))),
     }
+}
+
+#[cold]
+fn unsupported_value(index: &Value<'_>) -> Box<EvalError> {
+    let message = format!("unsupported index value {} in list", KeyText(index));
+    EvalError::new(ErrorKind::IndexOutOfRange, message)
 }
 
 impl Step {
@@ -167,7 +234,7 @@ impl Step {
 }
 
 /// A key as Go prints it.
-struct KeyText<'v>(&'v Value<'v>);
+pub(super) struct KeyText<'v>(pub(super) &'v Value<'v>);
 
 impl std::fmt::Display for KeyText<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -176,7 +243,7 @@ impl std::fmt::Display for KeyText<'_> {
             Value::Bool(value) => write!(f, "{value}"),
             Value::Int(value) => write!(f, "{value}"),
             Value::Uint(value) => write!(f, "{value}"),
-            Value::Double(value) => write!(f, "{value}"),
+            Value::Double(value) => f.write_str(&general(*value)),
             other => f.write_str(super::value::type_name(other)),
         }
     }

@@ -9,6 +9,7 @@ pub fn actual_size(value: &Value<'_>) -> u64 {
         Value::Bytes(bytes) => bytes.len(),
         Value::List(items) => items.len(),
         Value::Map(map) => map.len(),
+        Value::Optional(Some(held)) => return actual_size(held),
         _ => 1,
     };
     size as u64

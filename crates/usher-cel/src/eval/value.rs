@@ -75,7 +75,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A map with unique keys, in insertion order. Keys are bool, int, uint or string; `1`, `1u` and `1.0` find the same key.
+/// A map with unique keys, in insertion order. As in cel-go a key may be of any type but bytes; `1` and `1u` are two keys, of which each finds the
+/// other where its own is not there, and `1.0` finds both. A list, a map and what a library made are equal to no other key: nothing finds them.
 #[derive(Clone, Copy)]
 pub struct Map<'a>(Repr<'a>);
 
@@ -163,8 +164,20 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The value of any key; a key of a type that cannot be one is not found.
+    /// The value of a key; numbers of other types find a whole number too. cel-go `refValMapAccessor.Find`.
     pub fn get(&self, key: &Value<'_>) -> Option<&'a Value<'a>> {
+        self.get_exactly(key).or_else(|| match key {
+            Value::Int(int) => self.get_exactly(&Value::Uint(u64::try_from(*int).ok()?)),
+            Value::Uint(uint) => self.get_exactly(&Value::Int(i64::try_from(*uint).ok()?)),
+            Value::Double(double) => {
+                let int = whole_int(*double).and_then(|int| self.get_exactly(&Value::Int(int)));
+                int.or_else(|| self.get_exactly(&Value::Uint(whole_uint(*double)?)))
+            }
+            _ => None,
+        })
+    }
+
+    fn get_exactly(&self, key: &Value<'_>) -> Option<&'a Value<'a>> {
         match self.0 {
             Repr::Small(entries) => {
                 entries.iter().find(|entry| same_key(&entry.key, key)).map(|entry| &entry.value)
@@ -174,8 +187,21 @@ impl<'a> Map<'a> {
     }
 }
 
+/// The int that a double is, as cel-go's `doubleToInt64Lossless`: -2^63 is none.
+fn whole_int(double: f64) -> Option<i64> {
+    (double.trunc() == double && double.abs() < i64::MAX as f64).then_some(double as i64)
+}
+
+/// The uint that a double is, as cel-go's `doubleToUint64Lossless`.
+fn whole_uint(double: f64) -> Option<u64> {
+    (double.trunc() == double && (0.0..u64::MAX as f64).contains(&double)).then_some(double as u64)
+}
+
 impl<'a> Indexed<'a> {
     fn get(&self, key: &Value<'_>) -> Option<&'a Value<'a>> {
+        if key_rank(key) == NO_KEY {
+            return None;
+        }
         self.order
             .binary_search_by(|index| key_order(&self.entries[*index as usize].key, key))
             .ok()
@@ -246,63 +272,41 @@ fn same_key(a: &Value<'_>, b: &Value<'_>) -> bool {
     if let (Value::String(a), Value::String(b)) = (a, b) {
         return same_text(a, b);
     }
-    key_order(a, b) == Ordering::Equal
+    key_order(a, b) == Ordering::Equal && key_rank(a) != NO_KEY
 }
 
-/// A total order of map keys in which equal keys of different numeric types are equal.
-pub(crate) fn key_order(a: &Value<'_>, b: &Value<'_>) -> Ordering {
+/// Of a key that equals no other.
+const NO_KEY: u8 = u8::MAX;
+
+/// A total order of map keys, in which keys are equal that Go's maps take for the same, and all that equal no other.
+fn key_order(a: &Value<'_>, b: &Value<'_>) -> Ordering {
     match (a, b) {
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
-        _ => match compare_numbers(a, b) {
-            Some(order) => order,
-            None => key_rank(a).cmp(&key_rank(b)),
-        },
+        (Value::Int(a), Value::Int(b)) | (Value::Duration(a), Value::Duration(b)) => a.cmp(b),
+        (Value::Uint(a), Value::Uint(b)) => a.cmp(b),
+        (Value::Timestamp(a), Value::Timestamp(b)) => a.cmp(b),
+        (Value::Type(a), Value::Type(b)) => a.cmp(b),
+        (Value::Double(a), Value::Double(b)) => {
+            a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+        }
+        _ => key_rank(a).cmp(&key_rank(b)),
     }
 }
 
 fn key_rank(key: &Value<'_>) -> u8 {
     match key {
         Value::Bool(_) => 0,
-        // One rank for all numbers that compare with each other, or the order would not be total.
-        Value::Int(_) | Value::Uint(_) => 1,
-        Value::Double(double) if !double.is_nan() => 1,
-        Value::String(_) => 2,
-        // NaN, and values that are no keys at all: after everything, never found by a search for a legal key.
-        _ => 3,
+        Value::Int(_) => 1,
+        Value::Uint(_) => 2,
+        Value::Double(double) if !double.is_nan() => 3,
+        Value::String(_) => 4,
+        Value::Null => 5,
+        Value::Timestamp(_) => 6,
+        Value::Duration(_) => 7,
+        Value::Type(_) => 8,
+        // There is one of it in cel-go.
+        Value::Optional(None) => 9,
+        _ => NO_KEY,
     }
-}
-
-/// Compares numbers of any types exactly, as keys of maps are found; `None` when one is no number or NaN. (Operators round:
-/// `eval::compare`.)
-fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
-    Some(match (a, b) {
-        (Value::Int(a), Value::Int(b)) => a.cmp(b),
-        (Value::Uint(a), Value::Uint(b)) => a.cmp(b),
-        (Value::Double(a), Value::Double(b)) => return a.partial_cmp(b),
-        (Value::Int(a), Value::Uint(b)) => i128::from(*a).cmp(&i128::from(*b)),
-        (Value::Uint(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
-        (Value::Int(a), Value::Double(b)) => compare_integer_to_double(i128::from(*a), *b)?,
-        (Value::Uint(a), Value::Double(b)) => compare_integer_to_double(i128::from(*a), *b)?,
-        (Value::Double(a), Value::Int(b)) => compare_integer_to_double(i128::from(*b), *a)?.reverse(),
-        (Value::Double(a), Value::Uint(b)) => compare_integer_to_double(i128::from(*b), *a)?.reverse(),
-        _ => return None,
-    })
-}
-
-/// `integer` is within ±2^64, so a double beyond ±2^65 decides by its sign, and any other has an exact whole part.
-fn compare_integer_to_double(integer: i128, double: f64) -> Option<Ordering> {
-    const BEYOND: f64 = 36_893_488_147_419_103_232.0;
-    if double.is_nan() {
-        return None;
-    }
-    if double >= BEYOND {
-        return Some(Ordering::Less);
-    }
-    if double <= -BEYOND {
-        return Some(Ordering::Greater);
-    }
-    let whole = double.trunc();
-    let order = integer.cmp(&(whole as i128));
-    Some(order.then_with(|| 0.0_f64.partial_cmp(&(double - whole)).unwrap_or(Ordering::Equal)))
 }

@@ -21,7 +21,7 @@ const SELECTORS_SINCE: u8 = 31;
 const ON_RESOURCE: &[Ty] = &[RESOURCE_CHECK, Ty::String];
 
 /// What Kubernetes charges for one question, whatever it takes.
-const CHECK_COST: u64 = 350_000;
+pub(super) const CHECK_COST: u64 = 350_000;
 
 pub(super) const OVERLOADS: &[Overload] = &[
     Overload::member(SINCE, "path", &[AUTHORIZER, Ty::String], PATH_CHECK, path),

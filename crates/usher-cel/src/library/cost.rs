@@ -2,7 +2,9 @@
 //!
 //! The arithmetic is in doubles and rounds up, as upstream's: with whole numbers some sizes would cost one unit less.
 
-use crate::eval::{EvalError, Meter, Value};
+use super::opaque::OpaqueValue;
+use super::overload::{Form, Overload, Ty};
+use crate::eval::{EvalError, Meter, Value, actual_size};
 
 /// Looking once at each code point of a string; cel-go `common.StringTraversalCostFactor`.
 const TRAVERSAL: f64 = 0.1;
@@ -62,6 +64,73 @@ pub(super) fn values(value: &Value<'_>, meter: &mut Meter<'_>) -> Result<u64, Bo
         }
     }
     Ok(cost)
+}
+
+/// What a call costs whose code never runs, because an argument is an error (`None`) or because no overload takes the arguments; an error has
+/// size 1. `resolved`: the overload was known before. apiserver `CallCost`, cel-go `costCall`, `ext/lists.go`, `ext/sets.go`.
+///
+/// # Errors
+/// As [`values`].
+pub(crate) fn of_failed_call(
+    overload: &Overload,
+    resolved: bool,
+    args: &[Option<Value<'_>>],
+    meter: &mut Meter<'_>,
+) -> Result<u64, Box<EvalError>> {
+    const NEW_LIST: u64 = 11;
+    let size = |index: usize| {
+        let size = args.get(index).and_then(Option::as_ref).map_or(1, actual_size);
+        usize::try_from(size).unwrap_or(usize::MAX)
+    };
+    Ok(match overload.name {
+        "check" => super::authorizer::CHECK_COST,
+        "fieldSelector" | "labelSelector" => selector(size(1)),
+        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" | "includes" => match args.first() {
+            Some(Some(list)) => values(list, meter)?,
+            _ => 1,
+        },
+        "ip" if overload.form == Form::Member => 1,
+        "url"
+        | "lowerAscii"
+        | "upperAscii"
+        | "substring"
+        | "trim"
+        | "jsonpatch.escapeKey"
+        | "cidr"
+        | "isIP"
+        | "isCIDR"
+        | "ip"
+        | "quantity"
+        | "isQuantity"
+        | "semver"
+        | "isSemver" => traversal(size(0)),
+        "replace" | "split" | "ip.isCanonical" => double_traversal(size(0)),
+        "find" | "findAll" | "matches" => regex(size(0), size(1)),
+        "containsIP" | "containsCIDR" => {
+            let base = double_traversal(size(0));
+            let masked = if overload.name == "containsCIDR" { traversal(size(0)) + 1 } else { 0 };
+            let text = matches!(overload.params, [_, Ty::String]) && resolved;
+            base + masked + if text { traversal(size(1)) } else { 0 }
+        }
+        "startsWith" | "endsWith" => traversal(size(1)),
+        "strings.quote" | "format" => traversal(size(0)),
+        "contains" => traversal(size(0)).saturating_mul(traversal(size(1))),
+        "sets.contains" | "sets.intersects" => 1 + (size(0) as u64).saturating_mul(size(1) as u64),
+        "sets.equivalent" => 1 + 2 * (size(0) as u64).saturating_mul(size(1) as u64),
+        "slice" | "reverse" | "lists.range" => NEW_LIST + 1,
+        "flatten" if resolved => {
+            let depth = match args {
+                [_, Some(Value::Int(depth))] => u64::try_from(*depth).unwrap_or(1),
+                _ => 1,
+            };
+            (size(0) as u64).saturating_mul(depth).saturating_add(NEW_LIST)
+        }
+        "validate" => match args.first() {
+            Some(Some(Value::Opaque(OpaqueValue::Format(format)))) => regex(size(1), format.regex_size()),
+            _ => 1,
+        },
+        _ => 1,
+    })
 }
 
 fn units(cost: f64) -> u64 {

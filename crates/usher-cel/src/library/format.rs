@@ -73,7 +73,7 @@ impl Format {
     }
 
     /// What upstream takes for the length of the regular expression behind the format.
-    fn regex_size(self) -> usize {
+    pub(super) fn regex_size(self) -> usize {
         match self {
             Self::Dns1123Label | Self::Dns1035Label | Self::Dns1123LabelPrefix | Self::Dns1035LabelPrefix => {
                 30

@@ -17,7 +17,7 @@ mod k8s_lists;
 mod lists;
 mod names;
 mod net_url;
-mod number;
+pub(crate) mod number;
 mod optional;
 mod overload;
 mod quantity;
@@ -40,27 +40,30 @@ use std::sync::LazyLock;
 
 pub(crate) use string_format::Clause as FormatClause;
 
+pub(crate) use cost::of_failed_call as failed_call_cost;
+pub(crate) use overload::is_unguarded;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 
-/// Every table, in the order in which overloads of one name are tried.
+/// Every table, in the order in which overloads of one name are tried: that of the API server's environment, on which the type of an
+/// expression can depend.
 const TABLES: &[&[Overload]] = &[
-    authorizer::OVERLOADS,
-    cidr::OVERLOADS,
     convert::OVERLOADS,
-    format::OVERLOADS,
-    ip::OVERLOADS,
-    jsonpatch::OVERLOADS,
-    quantity::OVERLOADS,
-    regex::OVERLOADS,
-    semver::OVERLOADS,
-    sets::OVERLOADS,
     standard::OVERLOADS,
     time::OVERLOADS,
-    strings::OVERLOADS,
-    lists::OVERLOADS,
-    k8s_lists::OVERLOADS,
-    optional::OVERLOADS,
     urls::OVERLOADS,
+    regex::OVERLOADS,
+    strings::OVERLOADS,
+    k8s_lists::OVERLOADS,
+    lists::OVERLOADS,
+    authorizer::OVERLOADS,
+    optional::OVERLOADS,
+    quantity::OVERLOADS,
+    sets::OVERLOADS,
+    ip::OVERLOADS,
+    cidr::OVERLOADS,
+    format::OVERLOADS,
+    semver::OVERLOADS,
+    jsonpatch::OVERLOADS,
 ];
 
 /// All overloads of a function in one form, or `None` when there is no such function.
@@ -74,6 +77,14 @@ pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
     });
     let found = BY_NAME.get(name)?[form as usize].as_slice();
     (!found.is_empty()).then_some(found)
+}
+
+/// Whether a text is a regular expression.
+///
+/// # Errors
+/// What is wrong with it, in Go's words.
+pub(crate) fn check_pattern(pattern: &str) -> Result<(), String> {
+    re2::compile(pattern).map(|_| ())
 }
 
 /// Every overload of every library, for documentation and for the checker.

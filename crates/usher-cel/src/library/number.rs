@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 /// Shortest text that reads back as the same double: Go's `%g`, for example `1.5`, `1e-05`, `1.23456789e+08`, `+Inf`.
-pub(super) fn general(value: f64) -> String {
+pub(crate) fn general(value: f64) -> String {
     if let Some(text) = not_finite(value) {
         return text.to_owned();
     }

@@ -61,7 +61,7 @@ pub enum Prepared {
     Regex(regex::Regex),
 }
 
-/// A declared type. Values are matched shallowly, as cel-go does at run time: any list is a `List`.
+/// A declared type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ty {
     Dyn,
@@ -85,9 +85,22 @@ pub enum Ty {
 }
 
 impl Ty {
-    /// Whether a value may stand for an argument of this type.
+    /// Whether a value may stand for an argument of this type. As in cel-go (`Type.IsAssignableRuntimeType`) the first item of a list and the
+    /// first entry of a map speak for the rest.
     #[inline]
     pub fn admits(self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Self::List(item), Value::List(items)) => items.first().is_none_or(|first| item.admits(first)),
+            (Self::Map(key, of), Value::Map(map)) => {
+                map.entries().first().is_none_or(|first| key.admits(&first.key) && of.admits(&first.value))
+            }
+            _ => self.is_outer_type_of(value),
+        }
+    }
+
+    /// As [`Ty::admits`], without a look into lists and maps.
+    #[inline]
+    fn is_outer_type_of(self, value: &Value<'_>) -> bool {
         match self {
             Self::Dyn | Self::Param(_) => true,
             Self::Null => matches!(value, Value::Null),
@@ -139,10 +152,36 @@ impl Overload {
     }
 
     /// Whether the values fit the parameters.
-    #[inline]
     pub fn admits(&self, args: &[Value<'_>]) -> bool {
-        self.params.len() == args.len() && self.params.iter().zip(args).all(|(ty, value)| ty.admits(value))
+        self.fits(args, !is_unguarded(self.name))
     }
+
+    /// As [`Overload::admits`], for who knows whether the function is guarded.
+    #[inline]
+    pub(crate) fn fits(&self, args: &[Value<'_>], guarded: bool) -> bool {
+        let fits = |ty: &Ty, value: &Value<'_>| {
+            if guarded { ty.admits(value) } else { ty.is_outer_type_of(value) }
+        };
+        self.params.len() == args.len() && self.params.iter().zip(args).all(|(ty, value)| fits(ty, value))
+    }
+}
+
+/// Functions of which cel-go does not look at the types of the arguments before they run: it binds one code to all overloads
+/// (`decls.Singleton…Binding`), or leaves the look to the code (`decls.DisableTypeGuards`).
+pub(crate) fn is_unguarded(name: &str) -> bool {
+    matches!(
+        name,
+        "size"
+            | "matches"
+            | "sort"
+            | "@sortByAssociatedKeys"
+            | "type"
+            | "dyn"
+            | "contains"
+            | "startsWith"
+            | "endsWith"
+            | "flatten"
+    )
 }
 
 impl fmt::Debug for Overload {

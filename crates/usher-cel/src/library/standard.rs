@@ -10,14 +10,14 @@ const LIST: &[Ty] = &[Ty::List(&Ty::Param("A"))];
 const MAP: &[Ty] = &[Ty::Map(&Ty::Param("A"), &Ty::Param("B"))];
 
 pub(super) const OVERLOADS: &[Overload] = &[
-    overload("size", Form::Global, &[Ty::String], Ty::Int, size),
     overload("size", Form::Global, &[Ty::Bytes], Ty::Int, size),
     overload("size", Form::Global, LIST, Ty::Int, size),
     overload("size", Form::Global, MAP, Ty::Int, size),
-    overload("size", Form::Member, &[Ty::String], Ty::Int, size),
+    overload("size", Form::Global, &[Ty::String], Ty::Int, size),
     overload("size", Form::Member, &[Ty::Bytes], Ty::Int, size),
     overload("size", Form::Member, LIST, Ty::Int, size),
     overload("size", Form::Member, MAP, Ty::Int, size),
+    overload("size", Form::Member, &[Ty::String], Ty::Int, size),
     overload("contains", Form::Member, STRINGS, Ty::Bool, contains),
     overload("startsWith", Form::Member, STRINGS, Ty::Bool, starts_with),
     overload("endsWith", Form::Member, STRINGS, Ty::Bool, ends_with),
@@ -82,7 +82,7 @@ fn matches<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a
 /// Kubernetes refuses wrong literal patterns when the expression is compiled (`cel.ValidateRegexLiterals`).
 fn prepare_pattern(constants: &[Option<&str>]) -> Result<Option<Prepared>, String> {
     let [_, Some(pattern)] = constants else { return Ok(None) };
-    let regex = re2::compile(pattern).map_err(|error| format!("invalid matches argument: {error}"))?;
+    let regex = re2::compile(pattern)?;
     Ok(Some(Prepared::Regex(regex)))
 }
 
@@ -146,7 +146,7 @@ mod tests {
         assert!(matches!(library.call("matches", Form::Member, &args, prepared.as_ref()), Ok(Bool(true))));
         assert!(prepare(&[Some("a"), None]).unwrap().is_none());
         let error = prepare(&[None, Some("[")]).unwrap_err();
-        assert_eq!(error, "invalid matches argument: error parsing regexp: missing closing ]: `[`");
+        assert_eq!(error, "error parsing regexp: missing closing ]: `[`");
     }
 
     #[test]

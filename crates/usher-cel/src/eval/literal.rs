@@ -1,0 +1,113 @@
+//! List, map and struct literals. As in cel-go they cost what they cost even when a part of them is an error.
+
+use super::error::{ErrorKind, EvalError, EvalResult};
+use super::evaluator::Evaluator;
+use super::value::{Entry, Map, Object, Value};
+use crate::compile::{Element, MapElement, NodeId, Program, StructElement};
+
+/// Costs of literals, cel-go `common/cost.go`.
+const LIST_COST: u64 = 10;
+const MAP_COST: u64 = 30;
+const STRUCT_COST: u64 = 40;
+
+#[inline(never)]
+pub(super) fn list<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, elements: &[Element]) -> EvalResult<'a> {
+    let items = items(evaluator, elements);
+    charged(evaluator, LIST_COST, items).map(Value::List)
+}
+
+fn items<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    elements: &[Element],
+) -> Result<&'a [Value<'a>], Box<EvalError>> {
+    let mut list = evaluator.arena.list(elements.len())?;
+    for element in elements {
+        let value = evaluator.eval(element.value)?;
+        match (element.optional, value) {
+            (false, value) => list.push(value)?,
+            (true, Value::Optional(Some(value))) => list.push(*value)?,
+            (true, Value::Optional(None)) => {}
+            (true, _) => return Err(not_optional(evaluator.program, element.value)),
+        }
+    }
+    Ok(list.finish())
+}
+
+#[inline(never)]
+pub(super) fn map<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, elements: &[MapElement]) -> EvalResult<'a> {
+    let entries = entries(evaluator, elements);
+    let entries = charged(evaluator, MAP_COST, entries)?;
+    Ok(Value::Map(Map::new(entries, evaluator.arena)?))
+}
+
+fn entries<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    elements: &[MapElement],
+) -> Result<&'a [Entry<'a>], Box<EvalError>> {
+    let mut entries = evaluator.arena.list(elements.len())?;
+    for element in elements {
+        let key = evaluator.eval(element.key)?;
+        let value = evaluator.eval(element.value)?;
+        // The API server crashes here: Go has no maps with such keys.
+        if matches!(key, Value::Bytes(_)) {
+            return Err(EvalError::new(ErrorKind::WrongType, "unsupported key type")
+                .at(evaluator.program.span(element.key)));
+        }
+        match (element.optional, value) {
+            (false, value) => entries.push(Entry { key, value })?,
+            (true, Value::Optional(Some(value))) => entries.push(Entry { key, value: *value })?,
+            (true, Value::Optional(None)) => {}
+            (true, _) => return Err(not_optional(evaluator.program, element.value)),
+        }
+    }
+    Ok(entries.finish())
+}
+
+#[inline(never)]
+pub(super) fn structure<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    type_name: &'a str,
+    elements: &'a [StructElement],
+) -> EvalResult<'a> {
+    let fields = fields(evaluator, elements);
+    let fields = charged(evaluator, STRUCT_COST, fields)?;
+    Ok(Value::Object(evaluator.arena.alloc(Object { type_name, fields })?))
+}
+
+fn fields<'a>(
+    evaluator: &mut Evaluator<'_, '_, 'a>,
+    elements: &'a [StructElement],
+) -> Result<&'a [(&'a str, Value<'a>)], Box<EvalError>> {
+    let mut fields = evaluator.arena.list::<(&'a str, Value<'a>)>(elements.len())?;
+    for element in elements {
+        let value = evaluator.eval(element.value)?;
+        match (element.optional, value) {
+            (false, value) => fields.push((&*element.name, value))?,
+            (true, Value::Optional(Some(value))) => fields.push((&*element.name, *value))?,
+            (true, Value::Optional(None)) => {}
+            (true, _) => return Err(not_optional(evaluator.program, element.value)),
+        }
+    }
+    Ok(fields.finish())
+}
+
+/// Charges for a literal, unless a budget is spent already.
+#[inline]
+fn charged<T>(
+    evaluator: &mut Evaluator<'_, '_, '_>,
+    cost: u64,
+    made: Result<T, Box<EvalError>>,
+) -> Result<T, Box<EvalError>> {
+    if let Err(error) = &made
+        && !error.kind.is_absorbable()
+    {
+        return made;
+    }
+    evaluator.meter.charge(cost)?;
+    made
+}
+
+fn not_optional(program: &Program, id: NodeId) -> Box<EvalError> {
+    EvalError::new(ErrorKind::WrongType, "cannot initialize optional entry from non-optional value")
+        .at(program.span(id))
+}
