@@ -2,7 +2,7 @@
 
 use usher_cel::library::{Form, Overload, Ty, overloads};
 
-use super::kind::{Bindings, Kind};
+use super::kind::{BOOL, Bindings, DYN, INT, Kind, STRING};
 use super::tree::Tree;
 
 /// Left, operator, right, result; `A` and `B` are parameters.
@@ -53,12 +53,13 @@ fn callable() -> impl Iterator<Item = &'static Overload> {
 pub(crate) struct Generator {
     state: u64,
     /// Variables of the comprehensions around the place that is being filled.
-    scope: Vec<(String, Kind)>,
+    pub(super) scope: Vec<(String, Kind)>,
+    ill_typed: bool,
 }
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { state: seed, scope: Vec::new() }
+        Self { state: seed, scope: Vec::new(), ill_typed: false }
     }
 
     /// SplitMix64.
@@ -77,6 +78,7 @@ impl Generator {
     /// An expression of any type.
     pub(crate) fn expression(&mut self) -> Tree {
         self.scope.clear();
+        self.ill_typed = self.below(8) == 0;
         if self.below(3) == 0 {
             let all: Vec<&Overload> = callable().collect();
             let overload = *self.pick(&all);
@@ -86,42 +88,35 @@ impl Generator {
         self.of(&kind, depth)
     }
 
-    fn kind(&mut self, depth: usize) -> Kind {
+    pub(super) fn kind(&mut self, depth: usize) -> Kind {
+        const PLAIN: &[Ty] =
+            &[Ty::Bool, Ty::Int, Ty::String, Ty::Double, Ty::Uint, Ty::Bytes, Ty::Duration, Ty::Timestamp];
         match self.below(if depth == 0 { 8 } else { 15 }) {
-            0 | 8 => Kind::Bool,
-            1 | 9 => Kind::Int,
-            2 => Kind::String,
-            3 => Kind::Double,
-            4 => Kind::Uint,
-            5 => Kind::Bytes,
-            6 => Kind::Duration,
-            7 => Kind::Timestamp,
+            plain if plain < PLAIN.len() => Kind::Plain(PLAIN[plain]),
+            8 => BOOL,
+            9 => INT,
             10 | 11 => Kind::List(Box::new(self.kind(depth - 1))),
-            12 => Kind::Map(Box::new(Kind::String), Box::new(self.kind(depth - 1))),
+            12 => Kind::Map(Box::new(STRING), Box::new(self.kind(depth - 1))),
             13 => Kind::Optional(Box::new(self.kind(depth - 1))),
-            _ => Kind::Dyn,
+            _ => DYN,
         }
     }
 
-    fn of(&mut self, wanted: &Kind, depth: usize) -> Tree {
-        // One place in forty is of another type than wanted.
-        let other = (self.below(40) == 0).then(|| self.kind(1));
+    pub(super) fn of(&mut self, wanted: &Kind, depth: usize) -> Tree {
+        // One place in forty is of another type than wanted; in one expression of eight, one in six.
+        let other = (self.below(if self.ill_typed { 6 } else { 40 }) == 0).then(|| self.kind(1));
         let wanted = other.as_ref().unwrap_or(wanted);
         if depth == 0 {
             return self.leaf(wanted);
         }
         let depth = depth - 1;
-        match self.below(12) {
+        match self.below(14) {
             0 => self.leaf(wanted),
             1 => {
-                let kids = vec![self.of(&Kind::Bool, depth), self.of(wanted, depth), self.of(wanted, depth)];
+                let kids = vec![self.of(&BOOL, depth), self.of(wanted, depth), self.of(wanted, depth)];
                 Tree::new("($ ? $ : $)", kids)
             }
-            2 => {
-                let list = Kind::List(Box::new(wanted.clone()));
-                let kids = vec![self.of(&list, depth), self.of(&Kind::Int, depth)];
-                Tree::new("$[$]", kids)
-            }
+            2 => self.index(wanted, depth),
             3 => {
                 let optional = Kind::Optional(Box::new(wanted.clone()));
                 let kids = vec![self.of(&optional, depth), self.of(wanted, depth)];
@@ -129,11 +124,23 @@ impl Generator {
             }
             4 | 5 => self.of_macro(wanted, depth),
             6 | 7 => self.operation(wanted, depth),
+            8 | 9 => self.special(wanted, depth),
             _ => self.any_call(wanted, depth),
         }
     }
 
-    fn any_call(&mut self, wanted: &Kind, depth: usize) -> Tree {
+    fn index(&mut self, wanted: &Kind, depth: usize) -> Tree {
+        if self.below(3) == 0 {
+            let map = Kind::Map(Box::new(STRING), Box::new(wanted.clone()));
+            let kids = vec![self.of(&map, depth), self.of(&STRING, depth)];
+            return Tree::new("$[$]", kids);
+        }
+        let list = Kind::List(Box::new(wanted.clone()));
+        let kids = vec![self.of(&list, depth), self.of(&INT, depth)];
+        Tree::new("$[$]", kids)
+    }
+
+    pub(super) fn any_call(&mut self, wanted: &Kind, depth: usize) -> Tree {
         let fitting: Vec<(&Overload, Bindings)> = callable()
             .filter_map(|overload| {
                 let mut bindings = Bindings::default();
@@ -173,8 +180,8 @@ impl Generator {
             return self.leaf(wanted);
         }
         let (operator, mut bindings) = self.pick(&fitting).clone();
-        if *wanted == Kind::Bool && self.below(8) == 0 {
-            return Tree::new("!$", vec![self.of(&Kind::Bool, depth)]);
+        if *wanted == BOOL && self.below(8) == 0 {
+            return Tree::new("!$", vec![self.of(&BOOL, depth)]);
         }
         let kids = [operator.0, operator.2].map(|ty| {
             let kind = bindings.resolve(ty, &mut || self.kind(1));
@@ -183,60 +190,7 @@ impl Generator {
         Tree::new(&format!("($ {} $)", operator.1), kids.into())
     }
 
-    fn of_macro(&mut self, wanted: &Kind, depth: usize) -> Tree {
-        let item = self.kind(1);
-        let name = format!("x{}", self.scope.len());
-        match wanted {
-            Kind::Bool if self.below(3) == 0 => {
-                let range = Kind::Map(Box::new(Kind::String), Box::new(item.clone()));
-                let range = self.of(&range, depth);
-                let second = format!("y{}", self.scope.len());
-                self.scope.extend([(name.clone(), Kind::String), (second.clone(), item)]);
-                let body = self.of(&Kind::Bool, depth);
-                self.scope.truncate(self.scope.len() - 2);
-                let function = *self.pick(&["all", "exists", "existsOne"]);
-                Tree::new(&format!("$.{function}({name}, {second}, $)"), vec![range, body])
-            }
-            Kind::Bool => {
-                let function = *self.pick(&["all", "exists", "exists_one"]);
-                self.one_variable(function, &name, item, &Kind::Bool, depth)
-            }
-            Kind::List(inner) => match self.below(3) {
-                0 => self.one_variable("filter", &name, (**inner).clone(), &Kind::Bool, depth),
-                1 => {
-                    let key = self.pick(&[Kind::Int, Kind::String, Kind::Bool]).clone();
-                    self.one_variable("sortBy", &name, (**inner).clone(), &key, depth)
-                }
-                _ => self.one_variable("map", &name, item, inner, depth),
-            },
-            Kind::Map(key, value) if **key == Kind::String => {
-                let range = Kind::Map(Box::new(Kind::String), Box::new(item.clone()));
-                let range = self.of(&range, depth);
-                self.scope.extend([("k".into(), Kind::String), ("v".into(), item)]);
-                let body = self.of(value, depth);
-                self.scope.truncate(self.scope.len() - 2);
-                Tree::new("$.transformMap(k, v, $)", vec![range, body])
-            }
-            Kind::Optional(inner) => {
-                let range = self.of(&Kind::Optional(Box::new(item.clone())), depth);
-                self.scope.push((name.clone(), item));
-                let body = self.of(inner, depth);
-                self.scope.pop();
-                Tree::new(&format!("$.optMap({name}, $)"), vec![range, body])
-            }
-            _ => self.any_call(wanted, depth),
-        }
-    }
-
-    fn one_variable(&mut self, function: &str, name: &str, item: Kind, body: &Kind, depth: usize) -> Tree {
-        let range = self.of(&Kind::List(Box::new(item.clone())), depth);
-        self.scope.push((name.to_owned(), item));
-        let body = self.of(body, depth);
-        self.scope.pop();
-        Tree::new(&format!("$.{function}({name}, $)"), vec![range, body])
-    }
-
-    fn leaf(&mut self, wanted: &Kind) -> Tree {
+    pub(super) fn leaf(&mut self, wanted: &Kind) -> Tree {
         let known: Vec<String> =
             self.scope.iter().filter(|(_, kind)| kind == wanted).map(|(name, _)| name.clone()).collect();
         if !known.is_empty() && self.below(2) == 0 {
@@ -259,7 +213,7 @@ impl Generator {
                 1 => Tree::new("optional.ofNonZeroValue($)", vec![self.leaf(inner)]),
                 _ => Tree::new("optional.of($)", vec![self.leaf(inner)]),
             },
-            other => Tree::leaf(*self.pick(other.literals())),
+            plain @ Kind::Plain(_) => Tree::leaf(*self.pick(plain.literals())),
         }
     }
 }

@@ -4,17 +4,24 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
 const SOURCES: &[&str] = &["main.go", "go.mod", "go.sum"];
 
+/// For one answer. The API server gives up an expression at a cost that it reaches within a second; the rest is for a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
 /// A running oracle; ends when it is dropped.
 pub(crate) struct Oracle {
     process: Child,
     questions: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    /// Lines, from a thread of their own: a pipe cannot be read with a deadline. The thread ends when the process does.
+    answers: Receiver<String>,
 }
 
 impl Oracle {
@@ -25,7 +32,15 @@ impl Oracle {
             .spawn()
             .expect("the oracle starts");
         let questions = process.stdin.take().expect("stdin is a pipe");
-        let answers = BufReader::new(process.stdout.take().expect("stdout is a pipe"));
+        let stdout = BufReader::new(process.stdout.take().expect("stdout is a pipe"));
+        let (sender, answers) = mpsc::channel();
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
         Self { process, questions, answers }
     }
 
@@ -33,9 +48,11 @@ impl Oracle {
     pub(crate) fn ask(&mut self, expression: &str, object: &Json) -> Json {
         let question = json!({"id": expression, "expr": expression, "vars": {"object": object}});
         writeln!(self.questions, "{question}").expect("the oracle listens");
-        let mut line = String::new();
-        self.answers.read_line(&mut line).expect("the oracle answers");
-        serde_json::from_str(&line).unwrap_or_else(|_| panic!("the oracle ended at {question}"))
+        match self.answers.recv_timeout(DEADLINE) {
+            Ok(line) => serde_json::from_str(&line).expect("an answer is JSON"),
+            Err(RecvTimeoutError::Timeout) => panic!("no answer within {DEADLINE:?} to {question}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("the oracle ended at {question}"),
+        }
     }
 }
 
