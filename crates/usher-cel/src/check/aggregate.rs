@@ -133,7 +133,9 @@ impl<'s> Checker<'s> {
         match self.ty(id).clone() {
             Type::Optional(held) if optional => (*held).clone(),
             Type::Dyn if optional => {
-                self.unwrapped.push(id);
+                if self.mixed_literals == 0 {
+                    self.unwrapped.push(id);
+                }
                 Type::Dyn
             }
             ty => {
@@ -146,7 +148,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Optional parts of literals of which it is not known whether they are optionals. cel-go's checker lets them pass, and a validator behind it
-    /// crashes.
+    /// crashes, except among the arguments of `format`, which it does not look at.
     pub(super) fn optional_parts(&mut self) {
         for id in std::mem::take(&mut self.unwrapped) {
             self.mismatch(id, &Type::optional(Type::Dyn), &Type::Dyn, OPTIONAL);

@@ -145,5 +145,5 @@ fn fold(constant: &Constant, overloads: &[&'static Overload]) -> Result<Option<C
 /// Functions of which the cost is found by the overload; Kubernetes' own libraries name theirs by the function (apiserver `CallCost`), which
 /// is known in any case.
 fn cost_needs_overload(name: &str) -> bool {
-    matches!(name, "sort" | "@sortByAssociatedKeys" | "bytes" | "string")
+    matches!(name, "sort" | "@sortByAssociatedKeys" | "bytes" | "string" | "containsIP" | "containsCIDR")
 }

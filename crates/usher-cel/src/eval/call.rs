@@ -33,9 +33,10 @@ pub(super) fn call<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, callee: &'a Callee
     let (arena, prepared) = (evaluator.arena, callee.prepared.as_ref());
     let authorizer = evaluator.activation.authorizer();
     if callee.flat_cost {
+        let cost = library::cost_of_unknown_overload(overload, args);
         return evaluator
             .meter
-            .flat(1, |meter| (overload.call)(&mut Call { arena, meter, prepared, authorizer }, args));
+            .flat(cost, |meter| (overload.call)(&mut Call { arena, meter, prepared, authorizer }, args));
     }
     (overload.call)(&mut Call { arena, meter: evaluator.meter, prepared, authorizer }, args)
 }

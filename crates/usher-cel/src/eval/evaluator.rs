@@ -297,6 +297,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 self.meter.charge(1)?;
                 return Ok(left == right);
             }
+            (Value::Opaque(_), _) => {
+                self.meter.charge(1)?;
+                return equal_within(left, right, self.meter);
+            }
             (Value::String(text), Value::Null) | (Value::Null, Value::String(text)) => {
                 self.meter.charge(u64::from(!text.is_empty()))?;
                 return Ok(false);
@@ -411,8 +415,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                     .map_err(|error| operand::refusal(error, op::ADD, &left));
             }
             // Concatenation charges by length.
-            return arithmetic::add(&left, &right, self.arena, self.meter)
-                .map_err(|error| operand::refusal(error, op::ADD, &left));
+            return match arithmetic::add(&left, &right, self.arena, self.meter) {
+                Err(error) => Err(self.refused_sum(error, &left, &right)),
+                sum => sum,
+            };
         }
         self.meter.charge(1)?;
         match operator {
@@ -422,6 +428,20 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             Arithmetic::Modulo => arithmetic::modulo(&left, &right),
         }
         .map_err(|error| operand::refusal(error, operator.name(), &left))
+    }
+
+    /// A sum that is known to be one of strings or bytes costs by their length even if one is none.
+    #[cold]
+    fn refused_sum(&mut self, error: Box<EvalError>, left: &Value<'a>, right: &Value<'a>) -> Box<EvalError> {
+        let is_text = |value: &Value<'a>| matches!(value, Value::String(_) | Value::Bytes(_));
+        if error.kind == ErrorKind::NoSuchOverload && (is_text(left) || is_text(right)) {
+            // One has been charged.
+            let more = traversal_cost(actual_size(left) + actual_size(right)).saturating_sub(1);
+            if let Err(spent) = self.meter.charge(more) {
+                return spent;
+            }
+        }
+        operand::refusal(error, op::ADD, left)
     }
 
     #[inline(never)]

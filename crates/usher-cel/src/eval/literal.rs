@@ -1,9 +1,12 @@
 //! List, map and struct literals. As in cel-go they cost what they cost even when a part of them is an error.
 
+use std::fmt;
+
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::evaluator::Evaluator;
+use super::select::KeyText;
 use super::value::{Entry, Map, Object, Value};
-use crate::compile::{Element, MapElement, NodeId, Program, StructElement};
+use crate::compile::{Element, MapElement, StructElement};
 
 /// Costs of literals, cel-go `common/cost.go`.
 const LIST_COST: u64 = 10;
@@ -27,7 +30,13 @@ fn items<'a>(
             (false, value) => list.push(value)?,
             (true, Value::Optional(Some(value))) => list.push(*value)?,
             (true, Value::Optional(None)) => {}
-            (true, _) => return Err(not_optional(evaluator.program, element.value)),
+            (true, value) => {
+                return Err(not_optional(format!(
+                    "list element from non-optional value {}",
+                    KeyText(&value)
+                ))
+                .at(evaluator.program.span(element.value)));
+            }
         }
     }
     Ok(list.finish())
@@ -57,7 +66,11 @@ fn entries<'a>(
             (false, value) => entries.push(Entry { key, value })?,
             (true, Value::Optional(Some(value))) => entries.push(Entry { key, value: *value })?,
             (true, Value::Optional(None)) => {}
-            (true, _) => return Err(not_optional(evaluator.program, element.value)),
+            (true, value) => {
+                return Err(
+                    not_optional_entry(KeyText(&key), &value).at(evaluator.program.span(element.value))
+                );
+            }
         }
     }
     Ok(entries.finish())
@@ -85,7 +98,11 @@ fn fields<'a>(
             (false, value) => fields.push((&*element.name, value))?,
             (true, Value::Optional(Some(value))) => fields.push((&*element.name, *value))?,
             (true, Value::Optional(None)) => {}
-            (true, _) => return Err(not_optional(evaluator.program, element.value)),
+            (true, value) => {
+                return Err(
+                    not_optional_entry(&element.name, &value).at(evaluator.program.span(element.value))
+                );
+            }
         }
     }
     Ok(fields.finish())
@@ -107,7 +124,10 @@ fn charged<T>(
     made
 }
 
-fn not_optional(program: &Program, id: NodeId) -> Box<EvalError> {
-    EvalError::new(ErrorKind::WrongType, "cannot initialize optional entry from non-optional value")
-        .at(program.span(id))
+fn not_optional_entry(key: impl fmt::Display, value: &Value<'_>) -> Box<EvalError> {
+    not_optional(format!("entry '{key}' from non-optional value {}", KeyText(value)))
+}
+
+fn not_optional(what: String) -> Box<EvalError> {
+    EvalError::new(ErrorKind::WrongType, format!("cannot initialize optional {what}"))
 }

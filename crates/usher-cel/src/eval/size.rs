@@ -10,6 +10,7 @@ pub fn actual_size(value: &Value<'_>) -> u64 {
         Value::List(items) => items.len(),
         Value::Map(map) => map.len(),
         Value::Optional(Some(held)) => return actual_size(held),
+        Value::Opaque(opaque) => opaque.size(),
         _ => 1,
     };
     size as u64

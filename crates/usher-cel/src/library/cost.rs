@@ -66,6 +66,22 @@ pub(super) fn values(value: &Value<'_>, meter: &mut Meter<'_>) -> Result<u64, Bo
     Ok(cost)
 }
 
+/// What a call costs of which several overloads were left: most costs go by the overload.
+#[inline]
+pub(crate) fn of_unknown_overload(overload: &Overload, args: &[Value<'_>]) -> u64 {
+    match (overload.name, args) {
+        ("containsIP" | "containsCIDR", [cidr, _]) => cidr_comparison(overload.name, cidr),
+        _ => 1,
+    }
+}
+
+/// Comparing with the bytes of a CIDR, without parsing what it is compared with.
+fn cidr_comparison(function: &str, cidr: &Value<'_>) -> u64 {
+    let size = usize::try_from(actual_size(cidr)).unwrap_or(usize::MAX);
+    let masked = if function == "containsCIDR" { traversal(size) + 1 } else { 0 };
+    double_traversal(size) + masked
+}
+
 /// What a call costs whose code never runs, because an argument is an error (`None`) or because no overload takes the arguments; an error has
 /// size 1. `resolved`: the overload was known before. apiserver `CallCost`, cel-go `costCall`, `ext/lists.go`, `ext/sets.go`.
 ///
@@ -107,16 +123,19 @@ pub(crate) fn of_failed_call(
         "replace" | "split" | "ip.isCanonical" => double_traversal(size(0)),
         "find" | "findAll" | "matches" => regex(size(0), size(1)),
         "containsIP" | "containsCIDR" => {
-            let base = double_traversal(size(0));
-            let masked = if overload.name == "containsCIDR" { traversal(size(0)) + 1 } else { 0 };
+            let cidr = args.first().copied().flatten().unwrap_or(Value::Null);
             let text = matches!(overload.params, [_, Ty::String]) && resolved;
-            base + masked + if text { traversal(size(1)) } else { 0 }
+            cidr_comparison(overload.name, &cidr) + if text { traversal(size(1)) } else { 0 }
         }
         "startsWith" | "endsWith" => traversal(size(1)),
         "strings.quote" | "format" => traversal(size(0)),
         "contains" => traversal(size(0)).saturating_mul(traversal(size(1))),
         "sets.contains" | "sets.intersects" => 1 + (size(0) as u64).saturating_mul(size(1) as u64),
         "sets.equivalent" => 1 + 2 * (size(0) as u64).saturating_mul(size(1) as u64),
+        "@sortByAssociatedKeys" if resolved => match args {
+            [_, Some(Value::List(keys))] => super::lists::self_comparison(keys),
+            _ => 1,
+        },
         "slice" | "reverse" | "lists.range" => NEW_LIST + 1,
         "flatten" if resolved => {
             let depth = match args {

@@ -200,14 +200,18 @@ fn charge(call: &mut Call<'_, '_, '_>, work: u64) -> Result<(), Box<EvalError>> 
     call.charge(work.saturating_add(BASE_COST))
 }
 
-/// Twice the square of the length, a little more for strings and bytes.
 fn charge_self_comparison(call: &mut Call<'_, '_, '_>, items: &[Value<'_>]) -> Result<(), Box<EvalError>> {
+    call.charge(self_comparison(items))
+}
+
+/// Twice the square of the length, a little more for strings and bytes, and a new list.
+pub(super) fn self_comparison(items: &[Value<'_>]) -> u64 {
     let factor = match items.first() {
         Some(Value::String(_) | Value::Bytes(_)) => 2.1,
         _ => 2.0,
     };
     let pairs = (items.len() as u64).saturating_mul(items.len() as u64);
-    charge(call, (pairs as f64 * factor) as u64)
+    ((pairs as f64 * factor) as u64).saturating_add(BASE_COST)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ use std::sync::LazyLock;
 
 pub(crate) use string_format::Clause as FormatClause;
 
-pub(crate) use cost::of_failed_call as failed_call_cost;
+pub(crate) use cost::{of_failed_call as failed_call_cost, of_unknown_overload as cost_of_unknown_overload};
 pub(crate) use overload::is_unguarded;
 pub use overload::{Call, Form, Implementation, Overload, Prepare, Prepared, Ty};
 

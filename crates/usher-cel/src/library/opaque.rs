@@ -51,6 +51,16 @@ impl<'a> OpaqueValue<'a> {
         }
     }
 
+    /// The size as costs count it, apiserver `IP.Size` and `CIDR.Size`: bytes of an address, begun bytes of a prefix. 1 for everything else.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Ip(IpAddr::V4(_)) => 4,
+            Self::Ip(IpAddr::V6(_)) => 16,
+            Self::Cidr(net) => usize::from(net.prefix_len()).div_ceil(8),
+            _ => 1,
+        }
+    }
+
     /// CEL's `==` between two values of library types; different types are not equal.
     pub fn equals(&self, other: &OpaqueValue<'_>) -> bool {
         match (self, other) {
