@@ -14,8 +14,8 @@ use serde_json::{Value as Json, json};
 
 use super::{check_difference, difference};
 
-/// Drawn where `ORACLE_CASES` and `ORACLE_SEED` do not say otherwise.
-const CASES: u64 = 6_000;
+/// Drawn where `ORACLE_CASES` and `ORACLE_SEED` do not say otherwise: as many as a test among others may take time for.
+const CASES: u64 = 5_000;
 const SEED: u64 = 4;
 /// How often a question is asked again whose answer differs: one order of two keys in 65,000 rounds is never drawn.
 const ASKED_AGAIN: usize = 16;
@@ -23,7 +23,6 @@ const ASKED_AGAIN: usize = 16;
 const SHOWN: usize = 40;
 
 #[test]
-#[ignore = "asks a Go program, and some families still differ (tests/cluster/oracle/README.md); `make oracle` runs it"]
 fn random_expressions_are_what_the_api_server_says() {
     let setting =
         |name: &str, default| std::env::var(name).map_or(default, |text| text.parse().expect("a number"));
@@ -90,6 +89,8 @@ fn is_deliberate(answer: &Json) -> bool {
     answer["stage"] == "panic"
         || error.starts_with("internal error: interface conversion: ")
         || error.starts_with("internal error: runtime error: hash of unhashable type ")
+        || error.starts_with("internal error: hash of unhashable type: ")
+        || error.starts_with("cannot initialize optional ") && error.contains("0x")
         || ["is a directory", "not a directory", "file name too long"].contains(&error)
 }
 

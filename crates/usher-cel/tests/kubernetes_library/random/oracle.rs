@@ -1,7 +1,5 @@
 //! The oracle as a process: built once for its sources, outside the checkout.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,8 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-
-const SOURCES: &[&str] = &["main.go", "go.mod", "go.sum"];
 
 /// For one answer. The API server gives up an expression at a cost that it reaches within a second; the rest is for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -66,24 +62,9 @@ impl Drop for Oracle {
 
 /// The oracle for the sources as they are, built when there is none yet.
 fn binary() -> PathBuf {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster/oracle");
-    let mut hasher = DefaultHasher::new();
-    for file in SOURCES {
-        fs::read(sources.join(file)).expect("the oracle's sources are there").hash(&mut hasher);
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache");
-    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-    let folder = cache.join(format!("usher/oracle/{:016x}", hasher.finish()));
-    let binary = folder.join("oracle");
-    if binary.exists() {
-        return binary;
-    }
-    fs::create_dir_all(&folder).expect("the cache can be written");
-    // Under a name of its own first, so that a build that is cut off leaves nothing that looks ready.
-    let unfinished = folder.join(format!("oracle.{}", std::process::id()));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster/oracle/build.sh");
     let built =
-        Command::new("go").args(["build", "-o"]).arg(&unfinished).arg(".").current_dir(sources).status();
-    assert!(built.expect("Go is installed").success(), "the oracle does not build");
-    fs::rename(&unfinished, &binary).expect("the cache can be written");
-    binary
+        Command::new(script).stderr(Stdio::inherit()).output().expect("the script of the oracle runs");
+    assert!(built.status.success(), "the oracle does not build");
+    PathBuf::from(String::from_utf8(built.stdout).expect("a path is text").trim_end())
 }
