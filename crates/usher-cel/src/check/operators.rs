@@ -70,6 +70,8 @@ const ORDER: &[Signature] = &[
     of(&[Ty::Timestamp, Ty::Timestamp], Ty::Bool),
     of(&[Ty::Duration, Ty::Duration], Ty::Bool),
 ];
+/// Those of strings and of bytes, as bits by their place in `ORDER`.
+pub(super) const TEXT_ORDERS: u16 = 1 << 10 | 1 << 11;
 const INDEX: &[Signature] = &[
     of(&[LIST, Ty::Int], A),
     of(&[MAP, A], B),

@@ -35,7 +35,11 @@ impl Lower<'_> {
             return self.unary(function, left, span);
         };
         let flat_cost = self.checked.is_some_and(|checked| !checked.is_resolved(id));
-        let compare = |comparison| Node::Compare { comparison, left, right, flat_cost };
+        let compare = |comparison| {
+            // Of texts it costs by length, if that is what is compared for sure.
+            let flat_cost = self.checked.is_some_and(|checked| !checked.is_text_comparison(id));
+            Node::Compare { comparison, left, right, flat_cost }
+        };
         let arithmetic = |operator| Node::Arithmetic { operator, left, right, flat_cost };
         let node = match function {
             op::EQUALS | op::NOT_EQUALS => Node::Equal { left, right, negated: function == op::NOT_EQUALS },

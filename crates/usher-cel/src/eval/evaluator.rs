@@ -189,6 +189,11 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         let value = self.eval(id);
         let part = match self.program.node(id) {
             Node::Variable(_) | Node::Local(_) | Node::Accumulator(_) => true,
+            // As a part it loses the refund that a test on a conditional has by itself.
+            Node::Has(path) if matches!(self.program.node(path.base), Node::Conditional { .. }) => {
+                self.meter.charge(1)?;
+                false
+            }
             // A selection from a conditional has no charge of its own.
             Node::Path(path) => !matches!(self.program.node(path.base), Node::Conditional { .. }),
             _ => false,
@@ -356,7 +361,6 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 traversal_cost(a.chars().count().min(b.chars().count()) as u64)
             }
             (Value::Bytes(a), Value::Bytes(b)) => traversal_cost(a.len().min(b.len()) as u64),
-            (Value::Int(_) | Value::Uint(_) | Value::Double(_), _) => 1,
             (left, right) => traversal_cost(actual_size(left).min(actual_size(right))),
         };
         self.meter.charge(cost)?;

@@ -240,6 +240,8 @@ impl std::fmt::Display for KeyText<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Value::String(text) => f.write_str(text),
+            // Go's constant behind it.
+            Value::Null => f.write_str("0"),
             Value::Bool(value) => write!(f, "{value}"),
             Value::Int(value) => write!(f, "{value}"),
             Value::Uint(value) => write!(f, "{value}"),
