@@ -105,6 +105,12 @@ impl Checked {
         matches!(self.choices.get(operator.0 as usize), Some(Choice::Operator(bits)) if bits.count_ones() == 1)
     }
 
+    /// Whether a sum is known to be one of strings, or of bytes.
+    pub(crate) fn is_text_sum(&self, operator: ExprId) -> bool {
+        matches!(self.choices.get(operator.0 as usize), Some(Choice::Operator(bits))
+            if bits.count_ones() == 1 && bits & operators::TEXT_SUMS != 0)
+    }
+
     /// Whether an order is known to be one of strings, or of bytes.
     pub(crate) fn is_text_comparison(&self, operator: ExprId) -> bool {
         matches!(self.choices.get(operator.0 as usize), Some(Choice::Operator(bits))

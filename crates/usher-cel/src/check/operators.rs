@@ -39,6 +39,8 @@ const ADD: &[Signature] = &[
     of(&[Ty::String, Ty::String], Ty::String),
     of(&[Ty::Uint, Ty::Uint], Ty::Uint),
 ];
+/// Those of bytes and of strings, as bits by their place in `ADD`.
+pub(super) const TEXT_SUMS: u16 = 1 | 1 << 7;
 const SUBTRACT: &[Signature] = &[
     of(&[Ty::Double, Ty::Double], Ty::Double),
     of(&[Ty::Duration, Ty::Duration], Ty::Duration),

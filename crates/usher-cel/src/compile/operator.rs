@@ -34,7 +34,8 @@ impl Lower<'_> {
         let Some(right) = args.get(1).map(|right| self.expr(*right)) else {
             return self.unary(function, left, span);
         };
-        let flat_cost = self.checked.is_some_and(|checked| !checked.is_resolved(id));
+        // Of texts it costs by length, if those are what is added for sure.
+        let flat_cost = self.checked.is_some_and(|checked| !checked.is_text_sum(id));
         let compare = |comparison| {
             // Of texts it costs by length, if that is what is compared for sure.
             let flat_cost = self.checked.is_some_and(|checked| !checked.is_text_comparison(id));

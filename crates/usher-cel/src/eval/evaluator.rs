@@ -26,7 +26,7 @@ enum CostOfErrors {
     Flat,
     /// By the smaller operand.
     Smaller,
-    /// By both, if the other is a string or bytes.
+    /// By both.
     Sum,
     /// The size of the right operand.
     Container,
@@ -284,11 +284,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         let units = match (cost, left, right) {
             (CostOfErrors::Flat, ..) => 1,
             (CostOfErrors::Smaller, left, right) => traversal_cost(size(&left).min(size(&right))),
-            (CostOfErrors::Sum, Some(Value::String(_) | Value::Bytes(_)), _)
-            | (CostOfErrors::Sum, _, Some(Value::String(_) | Value::Bytes(_))) => {
-                traversal_cost(size(&left) + size(&right))
-            }
-            (CostOfErrors::Sum, ..) => 1,
+            (CostOfErrors::Sum, left, right) => traversal_cost(size(&left) + size(&right)),
             (CostOfErrors::Container, _, container) => size(&container),
         };
         self.meter.charge(units).err().unwrap_or(error)
@@ -413,10 +409,13 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         if let Arithmetic::Add = operator {
             if flat_cost {
                 let arena = self.arena;
-                return self
-                    .meter
-                    .flat(1, |meter| arithmetic::add(&left, &right, arena, meter))
-                    .map_err(|error| operand::refusal(error, op::ADD, &left));
+                let sum = match (&left, &right) {
+                    (Value::String(_) | Value::Bytes(_), _) => {
+                        self.meter.flat(1, |meter| arithmetic::add(&left, &right, arena, meter))
+                    }
+                    _ => arithmetic::add(&left, &right, arena, self.meter),
+                };
+                return sum.map_err(|error| operand::refusal(error, op::ADD, &left));
             }
             // Concatenation charges by length.
             return match arithmetic::add(&left, &right, self.arena, self.meter) {
@@ -437,11 +436,11 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     /// A sum that is known to be one of strings or bytes costs by their length even if one is none.
     #[cold]
     fn refused_sum(&mut self, error: Box<EvalError>, left: &Value<'a>, right: &Value<'a>) -> Box<EvalError> {
-        let is_text = |value: &Value<'a>| matches!(value, Value::String(_) | Value::Bytes(_));
-        if error.kind == ErrorKind::NoSuchOverload && (is_text(left) || is_text(right)) {
-            // One has been charged.
-            let more = traversal_cost(actual_size(left) + actual_size(right)).saturating_sub(1);
-            if let Err(spent) = self.meter.charge(more) {
+        if error.kind == ErrorKind::NoSuchOverload {
+            // What it has been charged as a sum of anything else.
+            self.meter.refund(1);
+            let cost = traversal_cost(actual_size(left) + actual_size(right));
+            if let Err(spent) = self.meter.charge(cost) {
                 return spent;
             }
         }

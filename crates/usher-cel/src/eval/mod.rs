@@ -27,6 +27,7 @@ pub(crate) use equal::equal_within;
 pub use error::{ErrorKind, EvalError, EvalResult};
 pub(crate) use evaluator::Evaluator;
 pub use meter::Meter;
+pub(crate) use select::KeyText;
 pub use size::{actual_size, traversal_cost};
 pub use timestamp::Timestamp;
 pub use trace::{Trace, TraceEntry};

@@ -234,7 +234,7 @@ impl Step {
 }
 
 /// A key as Go prints it.
-pub(super) struct KeyText<'v>(pub(super) &'v Value<'v>);
+pub(crate) struct KeyText<'v>(pub(crate) &'v Value<'v>);
 
 impl std::fmt::Display for KeyText<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -2,7 +2,7 @@
 //! `first`, `last` of lists, which answer with one. cel-go `cel/library.go`; they cost 1, `or` and `orValue` nothing.
 
 use super::overload::{Call, Form, Implementation, Overload, Ty};
-use crate::eval::{EvalError, EvalResult, Timestamp, Value, type_name};
+use crate::eval::{EvalError, EvalResult, KeyText, Timestamp, Value};
 
 const V: Ty = Ty::Param("V");
 const OPTIONAL: Ty = Ty::Optional(&V);
@@ -82,10 +82,7 @@ fn unwrap<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a>
             Value::Optional(Some(value)) => values.push(**value)?,
             Value::Optional(None) => {}
             other => {
-                return Err(EvalError::invalid(format!(
-                    "value of type {} is not optional",
-                    type_name(other)
-                )));
+                return Err(EvalError::invalid(format!("value {} is not optional", KeyText(other))));
             }
         }
     }
@@ -167,7 +164,7 @@ mod tests {
     #[case("unwrapOpt", &[List(&[ONE, NONE])], Ok(List(&[Int(1)])), 1)]
     #[case("unwrapOpt", &[List(&[])], Ok(List(&[])), 1)]
     #[case("unwrapOpt", &[List(&[Int(1)])], Err("no such overload"), 1)]
-    #[case("unwrapOpt", &[List(&[ONE, Int(1)])], Err("value of type int is not optional"), 1)]
+    #[case("unwrapOpt", &[List(&[ONE, Int(1)])], Err("value 1 is not optional"), 1)]
     fn optionals_answer_as_in_cel_go(
         #[case] function: &str,
         #[case] args: &[Value<'static>],

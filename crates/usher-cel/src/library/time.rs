@@ -97,10 +97,15 @@ fn offset_in(zone: &str, time: Timestamp) -> Result<i64, Box<EvalError>> {
 }
 
 fn offset_part(text: &str) -> Result<i64, Box<EvalError>> {
-    text.parse().map_err(|error: std::num::ParseIntError| {
-        let cause = match error.kind() {
-            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
-            _ => "invalid syntax",
+    text.parse().map_err(|_| {
+        // Go reads from the left as an unsigned number, and stops at what comes first.
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let begin = digits.bytes().take_while(u8::is_ascii_digit).count();
+        let too_large = digits[..begin].parse::<u64>().is_err() && begin > 0;
+        let cause = if too_large || (begin == digits.len() && begin > 0) {
+            "value out of range"
+        } else {
+            "invalid syntax"
         };
         EvalError::invalid(format!("strconv.Atoi: parsing {text:?}: {cause}"))
     })
