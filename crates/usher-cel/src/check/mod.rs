@@ -100,11 +100,6 @@ impl Checked {
         }
     }
 
-    /// Whether one overload of an operator is left.
-    pub(crate) fn is_resolved(&self, operator: ExprId) -> bool {
-        matches!(self.choices.get(operator.0 as usize), Some(Choice::Operator(bits)) if bits.count_ones() == 1)
-    }
-
     /// Whether a sum is known to be one of strings, or of bytes.
     pub(crate) fn is_text_sum(&self, operator: ExprId) -> bool {
         matches!(self.choices.get(operator.0 as usize), Some(Choice::Operator(bits))

@@ -298,13 +298,13 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
                 self.meter.charge(1)?;
                 return Ok(left == right);
             }
-            (Value::Opaque(_), _) => {
-                self.meter.charge(1)?;
-                return equal_within(left, right, self.meter);
-            }
             (Value::String(text), Value::Null) | (Value::Null, Value::String(text)) => {
                 self.meter.charge(u64::from(!text.is_empty()))?;
                 return Ok(false);
+            }
+            (Value::Opaque(_), _) => {
+                self.meter.charge(1)?;
+                return equal_within(left, right, self.meter);
             }
             _ => {}
         }

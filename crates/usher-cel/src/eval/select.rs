@@ -1,5 +1,7 @@
 //! Selection and index: `a.b`, `a['b']`, `a.?b`, `has(a.b)`. cel-go `interpreter/attributes.go`.
 
+use std::fmt;
+
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::evaluator::Evaluator;
 use super::operand;
@@ -236,8 +238,8 @@ impl Step {
 /// A key as Go prints it.
 pub(crate) struct KeyText<'v>(pub(crate) &'v Value<'v>);
 
-impl std::fmt::Display for KeyText<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for KeyText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Value::String(text) => f.write_str(text),
             // Go's constant behind it.
@@ -246,7 +248,46 @@ impl std::fmt::Display for KeyText<'_> {
             Value::Int(value) => write!(f, "{value}"),
             Value::Uint(value) => write!(f, "{value}"),
             Value::Double(value) => f.write_str(&general(*value)),
+            Value::Timestamp(time) => match time.to_string().strip_suffix('Z') {
+                Some(utc) => write!(f, "{} +0000 UTC", utc.replacen('T', " ", 1)),
+                None => write!(f, "{time}"),
+            },
+            Value::Duration(nanoseconds) => write_duration(f, *nanoseconds),
             other => f.write_str(super::value::type_name(other)),
         }
     }
+}
+
+/// As Go prints a duration: `1h0m0s`, `1.5s`, `2ms`, `0s`.
+fn write_duration(f: &mut fmt::Formatter<'_>, nanoseconds: i64) -> fmt::Result {
+    let all = nanoseconds.unsigned_abs();
+    if nanoseconds < 0 {
+        f.write_str("-")?;
+    }
+    let (unit, size) = match all {
+        0 => return f.write_str("0s"),
+        1..1_000 => ("ns", 1),
+        1_000..1_000_000 => ("µs", 1_000),
+        1_000_000..1_000_000_000 => ("ms", 1_000_000),
+        _ => ("s", 1_000_000_000),
+    };
+    let mut whole = all / size;
+    if unit == "s" {
+        let minutes = whole / 60;
+        if minutes >= 60 {
+            write!(f, "{}h", minutes / 60)?;
+        }
+        if minutes > 0 {
+            write!(f, "{}m", minutes % 60)?;
+        }
+        whole %= 60;
+    }
+    write!(f, "{whole}")?;
+    let digits = size.ilog10() as usize;
+    let part = format!("{:0digits$}", all % size);
+    let part = part.trim_end_matches('0');
+    if !part.is_empty() {
+        write!(f, ".{part}")?;
+    }
+    f.write_str(unit)
 }
