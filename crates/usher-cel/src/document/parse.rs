@@ -77,7 +77,9 @@ impl<'a> Builder<'a> {
             }
             Some(Frame::List(_)) => {
                 if self.values.len() == self.values.capacity() {
-                    self.check_room(at)?;
+                    let more = self.affordable::<Value<'_>>(self.values.len(), at)?;
+                    self.values.reserve_exact(more);
+                    self.set_aside();
                 }
                 self.values.push(value);
             }
@@ -86,14 +88,22 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Everything on the stacks moves to the arena in the end: more than it can hold need not be collected first.
+    /// By how many items a full stack of `len` grows: twofold, as long as the arena has room for all that waits on the stacks, since everything
+    /// moves there in the end, and twice for each item more: while it waits, and when it has moved.
     #[cold]
-    fn check_room(&self, at: usize) -> Result<(), JsonError> {
+    fn affordable<T>(&self, len: usize, at: usize) -> Result<usize, JsonError> {
         let waiting = size_of_val(self.values.as_slice()) + size_of_val(self.entries.as_slice());
-        if waiting > self.arena.room() {
-            return Err(JsonError { offset: at, kind: JsonErrorKind::Memory });
+        let spare = self.arena.room().saturating_sub(waiting) / (2 * size_of::<T>());
+        match spare {
+            0 => Err(JsonError { offset: at, kind: JsonErrorKind::Memory }),
+            spare => Ok(len.max(32).min(spare)),
         }
-        Ok(())
+    }
+
+    /// The stacks count as the arena's, so that its limit is the limit of the whole document.
+    fn set_aside(&self) {
+        let values = self.values.capacity() * size_of::<Value<'_>>();
+        self.arena.set_aside(values + self.entries.capacity() * size_of::<Entry<'_>>());
     }
 
     #[inline]
@@ -114,6 +124,12 @@ impl<'a> Builder<'a> {
                 .is_some_and(|parent| matches!(self.entries[parent].key, Value::String("metadata"))),
             _ => false,
         }
+    }
+}
+
+impl Drop for Builder<'_> {
+    fn drop(&mut self) {
+        self.arena.set_aside(0);
     }
 }
 
@@ -165,7 +181,9 @@ impl<'a> Sink<'a> for Builder<'a> {
             return Ok(if self.options.is_checked { Member::Jump } else { Member::Skip });
         }
         if self.entries.len() == self.entries.capacity() {
-            self.check_room(at)?;
+            let more = self.affordable::<Entry<'_>>(self.entries.len(), at)?;
+            self.entries.reserve_exact(more);
+            self.set_aside();
         }
         self.entries.push(Entry { key: Value::String(name), value: Value::Null });
         Ok(Member::Read)

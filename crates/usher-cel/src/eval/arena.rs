@@ -11,6 +11,7 @@ use super::error::{ErrorKind, EvalError};
 #[derive(Debug, Default)]
 pub struct Arena {
     bump: Bump,
+    limit: Option<usize>,
 }
 
 type Result<T> = std::result::Result<T, Box<EvalError>>;
@@ -20,7 +21,13 @@ impl Arena {
     pub fn with_limit(bytes: usize) -> Self {
         let bump = Bump::new();
         bump.set_allocation_limit(Some(bytes));
-        Self { bump }
+        Self { bump, limit: Some(bytes) }
+    }
+
+    /// Counts `bytes` that are held beside the arena, until they are moved into it, as its own: what it may hold is lowered by as much. Each call
+    /// replaces the one before it.
+    pub fn set_aside(&self, bytes: usize) {
+        self.bump.set_allocation_limit(self.limit.map(|limit| limit.saturating_sub(bytes)));
     }
 
     /// Forgets everything and keeps the largest chunk, for the next evaluation.

@@ -87,7 +87,7 @@ fn depth_costs_no_stack() {
 
 #[test]
 fn a_full_arena_is_an_error() {
-    let arena = Arena::with_limit(20_000);
+    let arena = Arena::with_limit(30_000);
     let document = format!("[{}]", vec!["0"; 500].join(","));
     let document = parse(&document, &arena, Options::default()).unwrap();
     let operations =
