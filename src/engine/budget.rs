@@ -13,12 +13,27 @@ pub(super) const MATCH_CONDITIONS: u64 = 2_500_000;
 pub(super) const EXHAUSTED: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
+/// What the evaluation of one request may hold, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// All documents that are read for the request, with what is held while they are read.
+    pub documents: usize,
+    /// What the expressions of one rule make.
+    pub rule: usize,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        Self { documents: REQUEST_MEMORY, rule: RULE_MEMORY }
+    }
+}
+
 /// Memory of a request's documents. The API server accepts objects of 3 MiB and sends two; the worst JSON for us is a list of digits,
 /// where two bytes become one value of 24 bytes.
-pub(super) const REQUEST_MEMORY: usize = 2 * (3 << 20) / 2 * 24 * 2;
+const REQUEST_MEMORY: usize = 2 * (3 << 20) / 2 * 24 * 2;
 
 /// Memory of one rule's evaluation: ten times the largest object.
-pub(super) const RULE_MEMORY: usize = 10 * (3 << 20);
+const RULE_MEMORY: usize = 10 * (3 << 20);
 
 /// What is left of the cost that a pass over a rule's expressions may have.
 #[derive(Clone, Copy, Debug)]

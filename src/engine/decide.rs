@@ -7,7 +7,7 @@ use usher_cel::eval::Arena;
 use usher_cel::library::authorizer::Authorize;
 
 use super::annotations::Annotations;
-use super::budget::{REQUEST_MEMORY, RULE_MEMORY};
+use super::budget::MemoryLimits;
 use super::decision::Decision;
 use super::documents::Documents;
 use super::evaluate_rule::{Context, evaluate_rule};
@@ -25,6 +25,8 @@ pub struct Query<'q> {
     pub class: Option<FailurePolicy>,
     /// Answers true when the time is up.
     pub interrupt: &'q dyn Fn() -> bool,
+    /// What does not fit is an evaluation error of the rules that need it.
+    pub memory: MemoryLimits,
     /// Who answers `authorizer` checks; without one they are evaluation errors.
     pub authorizer: Option<&'q dyn Authorize>,
     /// Whether the decision tells how it came about.
@@ -39,7 +41,15 @@ const MOST_TRIALS: usize = 8;
 impl Query<'_> {
     /// All rules, no time limit, nobody to ask, no trace.
     pub fn new(phase: Phase) -> Self {
-        Self { phase, class: None, interrupt: &|| false, authorizer: None, trace: false, clock: None }
+        Self {
+            phase,
+            class: None,
+            interrupt: &|| false,
+            memory: MemoryLimits::default(),
+            authorizer: None,
+            trace: false,
+            clock: None,
+        }
     }
 }
 
@@ -53,9 +63,9 @@ pub fn decide(rules: &RuleSet, request: &Request<'_>, query: &Query<'_>) -> Deci
     if candidates.is_empty() {
         return Decision { trace: trace(), ..Decision::default() };
     }
-    let arena = Arena::with_limit(REQUEST_MEMORY);
+    let arena = Arena::with_limit(query.memory.documents);
     let documents = Documents::new(request, rules, candidates, &arena);
-    let mut scratch = Arena::with_limit(RULE_MEMORY);
+    let mut scratch = Arena::with_limit(query.memory.rule);
     match query.phase {
         Phase::Validating => {
             evaluate(&documents, query, &LeftOut::default(), Working::default(), &mut scratch).0

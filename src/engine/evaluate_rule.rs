@@ -17,6 +17,12 @@ use super::rule::{FailurePolicy, Origin, Rule};
 use super::rule_result::{RuleResult, Verdict};
 use super::trace::RuleTrace;
 
+/// The message of the evaluation error that a panic is.
+pub const PANICKED: &str = "internal error: the evaluation of the rule panicked";
+
+const QUARANTINED: &str = "internal error: the rule is quarantined in this replica, since its evaluation panicked repeatedly; change the rule, \
+                           and report the defect";
+
 /// What the evaluation of any rule of a request needs.
 pub(super) struct Context<'c, 'r> {
     pub(super) documents: &'c Documents<'r>,
@@ -24,7 +30,8 @@ pub(super) struct Context<'c, 'r> {
     pub(super) left_out: &'c LeftOut,
 }
 
-/// Evaluates a rule. A panic inside is an evaluation error like any other.
+/// Evaluates a rule. A panic inside is an evaluation error like any other, until there were too many: then the rule is not evaluated any more,
+/// and what it matches has the error at once.
 pub(super) fn evaluate_rule<'r>(
     context: &Context<'_, 'r>,
     rank: u32,
@@ -40,11 +47,18 @@ pub(super) fn evaluate_rule<'r>(
             "operation interrupted before the rule was evaluated",
         );
     }
+    if rule.panics.is_quarantined() {
+        return match mismatch(context.documents, rule, working) {
+            Some(why) => skipped(context, rule, why),
+            None => error(context, rule, ErrorKind::Internal, QUARANTINED),
+        };
+    }
     // What the closure leaves behind when it unwinds is not looked at again: its result is lost, caches of the documents are filled only with
     // whole values, and the arena is reset.
     let evaluate = AssertUnwindSafe(|| evaluate_matched(context, rank, rule, working, scratch));
     catch_unwind(evaluate).unwrap_or_else(|_| {
-        error(context, rule, ErrorKind::Internal, "internal error: the evaluation of the rule panicked")
+        rule.panics.add();
+        error(context, rule, ErrorKind::Internal, PANICKED)
     })
 }
 

@@ -38,9 +38,11 @@ mod warnings;
 pub(crate) mod testing;
 
 pub use annotations::is_annotation_key;
+pub use budget::MemoryLimits;
 pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};
 pub use documents::NAMESPACE_FIELDS;
+pub use evaluate_rule::PANICKED;
 pub use expression::Expression;
 pub use guard::{Fact, Guard};
 pub use index::{RuleIndex, RuleKey};
@@ -49,7 +51,7 @@ pub use protected::{Protected, ProtectedKind};
 pub use request::{GroupVersionKind, GroupVersionResource, Operation, Phase, Request, UserInfo};
 pub use rule::{
     Actions, AuditAnnotation, FailurePolicy, Handler, MatchCondition, Message, Mode, Mutation, NotFound,
-    Origin, ParamChoice, ParamReference, Params, Reason, Route, Rule, Scope, Variable,
+    Origin, Panics, ParamChoice, ParamReference, Params, Reason, Route, Rule, Scope, Variable,
 };
 pub use rule_set::RuleSet;
 pub use trace::{ExpressionTrace, RouteTrace, RuleTrace, Trace};

@@ -1,6 +1,7 @@
 //! What was compiled: a rule, whatever kind of object it came from.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::expression::Expression;
 use super::guard::Guard;
@@ -35,6 +36,32 @@ pub struct Rule {
     /// The rule could not be compiled, with the text that says why: what it matches, and what its conditions (as far as they could be
     /// compiled) do not sort out, has an evaluation error with this text, in either phase.
     pub broken: Option<Arc<str>>,
+    pub panics: Panics,
+}
+
+/// How often evaluations of a rule panicked in this process: the one thing about a rule that changes. A rule that was compiled anew begins
+/// anew.
+#[derive(Debug, Default)]
+pub struct Panics(AtomicU32);
+
+impl Panics {
+    /// After so many a rule is not evaluated any more: a defect that has shown itself three times is one that requests can reach, and unwinding costs
+    /// more than any evaluation.
+    pub const MOST: u32 = 3;
+
+    /// Whether the rule is evaluated no more.
+    pub fn is_quarantined(&self) -> bool {
+        self.count() >= Self::MOST
+    }
+
+    pub fn count(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    pub(super) fn add(&self) {
+        // It need not count on: a request that comes later does not evaluate the rule.
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 /// The kind of object that a rule came from; semantics differ a little.

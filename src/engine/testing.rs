@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::matching::{MatchConstraints, OperationSet, ResourcePattern, ResourceRule};
 use super::request::{GroupVersionKind, GroupVersionResource, Operation, Request, UserInfo};
 use super::rule::{
-    FailurePolicy, Handler, MatchCondition, Message, Mode, Mutation, Origin, Reason, Route, Rule,
+    FailurePolicy, Handler, MatchCondition, Message, Mode, Mutation, Origin, Panics, Reason, Route, Rule,
 };
 use super::{Expression, Protected, RuleIndex, RuleSet, slots};
 
@@ -27,6 +27,7 @@ pub(crate) fn mk_rule(name: &str) -> Rule {
         routes: Vec::new(),
         audit_annotations: Vec::new(),
         broken: None,
+        panics: Panics::default(),
     }
 }
 

@@ -4,6 +4,7 @@ mod cluster;
 mod findings;
 mod follow;
 mod process;
+mod quarantine_metrics;
 mod registration;
 mod rule_metrics;
 mod watch_metrics;
@@ -16,17 +17,19 @@ use anyhow::bail;
 use clap::Args;
 use prometheus::Registry;
 use tokio::sync::watch;
+use usher_cel::eval::ErrorKind;
 
 use super::Exit;
 use super::terminal::Fault;
 use crate::controller::{Controller, ControllerMetrics, RegistrationMetrics};
-use crate::engine::{Decision, Protected, Query, Request, decide};
+use crate::engine::{Decision, Finding, PANICKED, Protected, Query, Request, RuleSet, decide};
 use crate::rules::{LiveRules, RuleWriter, Served};
 use crate::source::{ClusterSource, DirectorySource};
 use crate::telemetry::{Gate, init_logs};
 use crate::webhook::{Admit, ServerArgs};
 use cluster::ClusterArgs;
 use follow::{Follower, Sources};
+use quarantine_metrics::QuarantineMetrics;
 use registration::RegistrationArgs;
 use rule_metrics::RuleMetrics;
 use watch_metrics::WatchMetrics;
@@ -84,6 +87,7 @@ pub(super) fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let metrics = RuleMetrics::register(&registry)?;
     let (writer, live) = RuleWriter::new(Protected::new(&own_namespace));
     let gate = Gate::default();
+    registry.register(Box::new(QuarantineMetrics::of(live.clone())?))?;
     let follower = Follower::new(writer, live.clone(), metrics, gate.clone());
     // Before anything is told that goes to the log: the guard writes what is left of it.
     let _logs = init_logs(server.log_format, &server.log_level)?;
@@ -151,7 +155,27 @@ struct Rules(LiveRules);
 
 impl Admit for Rules {
     fn admit(&self, request: &Request<'_>, query: &Query<'_>) -> Decision {
-        decide(&self.0.load(), request, query)
+        let rules = self.0.load();
+        let decision = decide(&rules, request, query);
+        tell_panics(&rules, &decision);
+        decision
+    }
+}
+
+/// Logs which rules panicked; a rule does so no more than a few times, then it is quarantined.
+fn tell_panics(rules: &RuleSet, decision: &Decision) {
+    for outcome in &decision.outcomes {
+        let Finding::Error { kind: ErrorKind::Internal, message } = &outcome.finding else { continue };
+        if message != PANICKED {
+            continue;
+        }
+        let is_quarantined =
+            rules.rules().iter().any(|rule| rule.name == outcome.rule && rule.panics.is_quarantined());
+        tracing::error!(
+            rule = &*outcome.rule,
+            quarantined = is_quarantined,
+            "the evaluation of a rule panicked: a defect of Usher"
+        );
     }
 }
 

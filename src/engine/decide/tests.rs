@@ -7,8 +7,8 @@ use usher_cel::library::authorizer::{self, Check};
 use super::*;
 use crate::engine::decision::Finding;
 use crate::engine::rule::{
-    Actions, AuditAnnotation, Handler, Message, Mutation, NotFound, ParamChoice, ParamReference, Params,
-    Reason, Route, Rule, Scope, Variable,
+    Actions, AuditAnnotation, Handler, Message, Mutation, NotFound, Panics, ParamChoice, ParamReference,
+    Params, Reason, Route, Rule, Scope, Variable,
 };
 use crate::engine::testing::*;
 use crate::engine::{ObjectKey, Operation, Protected, RuleIndex, StoredObject};
@@ -314,6 +314,36 @@ fn a_panic_is_an_error_of_its_rule() {
     let decision = decide(&rules, &mk_request(), &query);
     assert_eq!(decision.rejections[0].error, Some(ErrorKind::Internal));
     assert_eq!(decision.rejections[0].code, 500);
+}
+
+#[test]
+fn a_rule_that_panics_again_and_again_is_quarantined_and_hurts_nobody_else() {
+    let good = with_routes("good", [mk_route("r", mk_reject("good"))]);
+    let bad = with_routes("bad", [mk_route_if("r", &expensive("[1]"), mk_reject("no"))]);
+    let rules = mk_rule_set([Rule { priority: 1, ..good }, bad]);
+    let rejections = || {
+        let asked = std::cell::Cell::new(0);
+        let interrupt = || match asked.replace(asked.get() + 1) {
+            0 | 1 => false,
+            _ => panic!("asked"),
+        };
+        let query = Query { interrupt: &interrupt, ..Query::new(Phase::Validating) };
+        messages(&decide(&rules, &mk_request(), &query))
+            .join("\n")
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    for _ in 0..Panics::MOST {
+        let [good, bad] = &rejections()[..] else { panic!("two rules reject") };
+        assert!(good.contains("good") && bad.contains("panicked") && !bad.contains("quarantined"), "{bad}");
+    }
+    for _ in 0..2 {
+        let [good, bad] = &rejections()[..] else { panic!("two rules reject") };
+        assert!(good.contains("good") && bad.contains("quarantined"), "{bad}");
+    }
+    let counts: Vec<_> = rules.rules().iter().map(|rule| rule.panics.count()).collect();
+    assert_eq!(counts, [0, Panics::MOST]);
 }
 
 /// Allows what alice does with Pods.

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use crate::api::{self, RoutingRule};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::matching::MatchConstraints;
-use crate::engine::{Fact, FailurePolicy, Guard, MatchCondition, Mode, Origin, Protected, Rule, Variable};
+use crate::engine::{
+    Fact, FailurePolicy, Guard, MatchCondition, Mode, Origin, Panics, Protected, Rule, Variable,
+};
 use crate::rules::Kinds;
 use crate::rules::guards::{Effects, guards};
 use crate::rules::inline_tests::run_tests;
@@ -150,6 +152,7 @@ fn empty(written: &RoutingRule) -> Rule {
         routes: Vec::new(),
         audit_annotations: Vec::new(),
         broken: None,
+        panics: Panics::default(),
     }
 }
 

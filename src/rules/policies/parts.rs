@@ -10,7 +10,7 @@ use crate::api::PolicyMatchResources;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::matching::MatchConstraints;
 use crate::engine::{
-    FailurePolicy, MatchCondition, Mode, NotFound, Origin, ParamChoice, ParamReference, Params, Rule,
+    FailurePolicy, MatchCondition, Mode, NotFound, Origin, Panics, ParamChoice, ParamReference, Params, Rule,
     Variable,
 };
 use crate::rules::Kinds;
@@ -83,6 +83,7 @@ impl Builder {
                 routes: Vec::new(),
                 audit_annotations: Vec::new(),
                 broken: None,
+                panics: Panics::default(),
             },
             scope: Scope::new(Dialect::Policy, policy.param_kind.is_some(), names),
             effects: Effects::default(),
