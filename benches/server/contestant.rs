@@ -17,8 +17,8 @@ use usher::engine::{Decision, Query, Request, RuleSet, decide};
 use usher::telemetry::Gate;
 use usher::webhook::tls::{CertResolver, acceptor, self_signed};
 use usher::webhook::{
-    AdmissionMetrics, Admit, Answer, BodyLimits, ConnectionLimits, ConnectionMetrics, DrainSwitch, Handler,
-    Listener, Routed, Stage, Webhook, drain,
+    AdmissionMetrics, Admit, Answer, ConnectionLimits, ConnectionMetrics, DrainSwitch, Handler, Listener,
+    ReviewLimits, Routed, Stage, Webhook, drain,
 };
 
 use crate::client::Client;
@@ -73,7 +73,7 @@ impl Admit for Rules {
 
 fn webhook(admit: impl Admit) -> Webhook<impl Admit> {
     let metrics = AdmissionMetrics::register(&Registry::new()).expect("metrics");
-    Webhook::new(Handler::new(admit, BodyLimits::default(), Gate::opened(), metrics))
+    Webhook::new(Handler::new(admit, ReviewLimits::default(), Gate::opened(), metrics))
 }
 
 impl Contestant {

@@ -7,9 +7,11 @@ use std::time::Duration;
 use clap::{ArgGroup, Args};
 
 use super::body::BodyLimits;
+use super::cgroup;
 use super::drain::DrainSettings;
 use super::duration::parse_duration;
 use super::listener::ConnectionLimits;
+use super::memory::ReviewLimits;
 use super::tls::{CertFiles, TlsError, self_signed};
 use crate::telemetry::LogFormat;
 
@@ -37,13 +39,18 @@ pub struct ServerArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "tls_key")]
     pub tls_self_signed: Option<PathBuf>,
 
-    /// Largest review that is read, in bytes or with Ki, Mi. Larger ones are denied with code 413.
-    #[arg(long, value_name = "BYTES", default_value = "32Mi", value_parser = parse_bytes)]
-    pub max_body_bytes: usize,
+    /// Memory that the process may use, in bytes or with Ki, Mi, Gi: what reviews and their documents may take is derived from it.
+    /// [default: the limit of the control group, or 512Mi]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub memory_limit: Option<usize>,
 
-    /// Bytes of all reviews in flight together. More are asked to come back (429 with Retry-After).
-    #[arg(long, value_name = "BYTES", default_value = "64Mi", value_parser = parse_bytes)]
-    pub max_in_flight_bytes: usize,
+    /// Largest review that is read. Larger ones are denied with code 413. [default: what the memory allows, at most 32Mi]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub max_body_bytes: Option<usize>,
+
+    /// Bytes of all reviews in flight together. More are asked to come back (429 with Retry-After). [default: what the memory allows]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub max_in_flight_bytes: Option<usize>,
 
     /// Open connections. More are refused at once. An API server keeps at most 25.
     #[arg(long, value_name = "COUNT", default_value_t = 1024, value_parser = parse_count)]
@@ -109,12 +116,21 @@ impl ServerArgs {
         }
     }
 
-    pub fn body_limits(&self) -> BodyLimits {
-        BodyLimits {
-            max_bytes: self.max_body_bytes,
-            // One review of the largest size must always fit.
-            max_total_bytes: self.max_in_flight_bytes.max(self.max_body_bytes),
-            ..BodyLimits::default()
+    /// From the memory that there is, as far as no flag says otherwise.
+    pub fn review_limits(&self) -> ReviewLimits {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let memory = self.memory_limit.or_else(cgroup::memory_limit);
+        let limits = ReviewLimits::within(memory, processors);
+        let max_bytes = self.max_body_bytes.unwrap_or(limits.bodies.max_bytes);
+        let max_total_bytes = self.max_in_flight_bytes.unwrap_or(limits.bodies.max_total_bytes);
+        ReviewLimits {
+            bodies: BodyLimits {
+                max_bytes,
+                // One review of the largest size must always fit.
+                max_total_bytes: max_total_bytes.max(max_bytes.saturating_mul(4) / 3 + 4),
+                ..limits.bodies
+            },
+            ..limits
         }
     }
 
@@ -161,6 +177,7 @@ mod tests {
     use clap::Parser;
     use rstest::rstest;
 
+    use super::super::body::large_share;
     use super::*;
 
     #[derive(Debug, Parser)]
@@ -177,7 +194,19 @@ mod tests {
     #[test]
     fn defaults_are_what_the_documentation_says() {
         let args = parse(&["--tls-self-signed", "certs"]).unwrap();
-        assert_eq!(args.body_limits(), BodyLimits::default());
+        assert_eq!(
+            parse(&["--tls-self-signed", "certs", "--memory-limit", "512Mi"])
+                .unwrap()
+                .review_limits()
+                .bodies
+                .max_bytes,
+            32 << 20
+        );
+        let of_128 =
+            parse(&["--tls-self-signed", "certs", "--memory-limit", "128Mi", "--max-body-bytes", "64Mi"]);
+        let bodies = of_128.unwrap().review_limits().bodies;
+        assert_eq!(bodies.max_bytes, 64 << 20);
+        assert!(large_share(bodies.max_total_bytes) >= bodies.max_bytes);
         assert_eq!(args.connection_limits(), ConnectionLimits::default());
         assert_eq!(args.drain_settings(), DrainSettings::default());
         assert_eq!(args.log_format, LogFormat::Json);
@@ -189,6 +218,7 @@ mod tests {
     #[case::both(&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed", "c"], "--tls-self-signed")]
     #[case::bytes(&["--tls-self-signed", "c", "--max-body-bytes", "32MB"], "--max-body-bytes")]
     #[case::zero(&["--tls-self-signed", "c", "--max-body-bytes", "0"], "32Mi")]
+    #[case::memory(&["--tls-self-signed", "c", "--memory-limit", "lots"], "--memory-limit")]
     #[case::window(&["--tls-self-signed", "c", "--drain-window", "10"], "10s")]
     #[case::connections(&["--tls-self-signed", "c", "--max-connections", "0"], "from 1 to")]
     #[case::bind(&["--tls-self-signed", "c", "--bind", "localhost:8443"], "--bind")]

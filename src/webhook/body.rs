@@ -11,10 +11,12 @@ use http_body_util::BodyExt;
 use prometheus::IntGauge;
 use tokio::time::{Instant, timeout_at};
 
-/// What is allocated at once for a body that says how long it is; the rest only when it has come.
-const FIRST_ALLOCATION: usize = 64 * 1024;
 /// Of a body that is too large, the first look for the uid is taken after so much, the next after twice as much.
 const FIRST_LOOK: usize = 1024;
+
+/// Bodies up to this size have a quarter of the memory to themselves, so that a few large reviews, or peers that only announce them, do not
+/// keep ordinary ones out.
+const SMALL: usize = 64 * 1024;
 
 /// Bounds of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ impl Default for BodyLimits {
     fn default() -> Self {
         Self {
             max_bytes: 32 * 1024 * 1024,
-            max_total_bytes: 64 * 1024 * 1024,
+            max_total_bytes: 128 * 1024 * 1024,
             timeout: Duration::from_secs(10),
         }
     }
@@ -51,9 +53,19 @@ impl MemoryBudget {
         Self { used: Arc::default(), shown, limit }
     }
 
+    /// How much may be in use for a body of `bytes` to find room.
+    fn limit_of(&self, bytes: usize) -> usize {
+        if bytes <= SMALL { self.limit } else { large_share(self.limit) }
+    }
+
     fn reserve(&self) -> Reservation {
         Reservation { budget: self.clone(), bytes: 0 }
     }
+}
+
+/// What bodies of more than [`SMALL`] bytes may take of the memory of all.
+pub(super) fn large_share(total: usize) -> usize {
+    total / 4 * 3
 }
 
 /// A part of a [`MemoryBudget`], given back on drop.
@@ -64,12 +76,16 @@ struct Reservation {
 }
 
 impl Reservation {
-    /// Whether there was room for `more`.
-    fn grow(&mut self, more: usize) -> bool {
+    /// Whether there was room for a body of `bytes`. What was reserved before is part of it.
+    fn grow_to(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        if more == 0 {
+            return true;
+        }
         let used = self.budget.used.fetch_add(more, Relaxed).saturating_add(more);
         self.bytes += more;
         self.budget.shown.add(gauged(more));
-        used <= self.budget.limit
+        used <= self.budget.limit_of(bytes)
     }
 }
 
@@ -155,15 +171,20 @@ where
         max: usize,
         is_enough: impl Fn(&[u8]) -> bool,
     ) -> Result<(), Stop> {
+        // A body that says how long it is has its place before any of it is read, or is sent away at once: many that were all let in and all
+        // cut short would be work for nothing. A small one takes its place as it comes.
+        if (SMALL + 1..=max).contains(&declared) && !self.reservation.grow_to(declared) {
+            return Err(Stop::NoMemory);
+        }
         let mut look_at = FIRST_LOOK;
         while let Some(frame) = self.body.frame().await {
             let frame = frame.map_err(|error| Stop::Broken(error.to_string()))?;
             let Ok(data) = frame.into_data() else { continue };
-            if !self.reservation.grow(data.len()) {
+            let len = self.parts.as_slice().len() + data.len();
+            if !self.reservation.grow_to(len) {
                 return Err(Stop::NoMemory);
             }
-            self.parts.push(data, declared);
-            let len = self.parts.as_slice().len();
+            self.parts.push(data, declared.min(max));
             if len > max {
                 return Err(Stop::TooLarge);
             }
@@ -190,8 +211,8 @@ impl Parts {
         match self {
             Self::None => *self = Self::One(data),
             Self::One(first) => {
-                let mut many =
-                    Vec::with_capacity(declared.min(FIRST_ALLOCATION).max(first.len() + data.len()));
+                // Memory that is not written yet costs nothing, and none is moved as the body grows.
+                let mut many = Vec::with_capacity(declared.max(first.len() + data.len()));
                 many.extend_from_slice(first);
                 many.extend_from_slice(&data);
                 *self = Self::Many(many);
@@ -223,6 +244,7 @@ mod tests {
     use std::task::{Context, Poll};
 
     use http_body::Frame;
+    use http_body_util::Full;
 
     use super::*;
 
@@ -286,6 +308,24 @@ mod tests {
         assert!(matches!(read_pieces(&["abcdef"], 10, &memory).await, Err(BodyFault::NoMemory)));
         drop(held);
         assert!(read_pieces(&["abcdef"], 10, &memory).await.is_ok());
+        assert_eq!(memory.used.load(Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn large_bodies_are_sent_away_unread_and_leave_room_for_small_ones() {
+        let memory = MemoryBudget::new(4 * SMALL, IntGauge::new("bytes", "bytes").unwrap());
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let limits = BodyLimits::default();
+        let announced = |bytes: usize| {
+            read(Full::new(Bytes::from(vec![b'x'; bytes])), &limits, &memory, deadline, |_| false)
+        };
+        let held = announced(2 * SMALL).await.unwrap();
+        assert!(matches!(announced(SMALL + SMALL / 2).await, Err(BodyFault::NoMemory)));
+        let small = announced(SMALL).await.unwrap();
+        assert!(matches!(announced(SMALL + 1).await, Err(BodyFault::NoMemory)));
+        drop(held);
+        assert_eq!(announced(SMALL + 1).await.unwrap().bytes.len(), SMALL + 1);
+        drop(small);
         assert_eq!(memory.used.load(Relaxed), 0);
     }
 }

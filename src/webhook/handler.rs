@@ -1,29 +1,33 @@
 //! From a POST to its answer.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bumpalo::Bump;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, TRANSFER_ENCODING};
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::Full;
 use tokio::time::Instant;
 
-use super::body::{self, BodyFault, BodyLimits, MemoryBudget};
+use super::body::{self, BodyFault, MemoryBudget, WholeBody};
 use super::budget::budget;
 use super::endpoint::Endpoint;
-use super::metrics::{AdmissionMetrics, DecisionLabel, Refused, Shed};
+use super::memory::{EvaluationLimits, ReviewLimits};
+use super::metrics::{AdmissionMetrics, DecisionLabel, Refused, Shed, SlowReason};
 use super::review::{self, Denial, Refusal, Review, ReviewVersion};
+use super::slow_lane::{Late, SlowLane};
 use crate::engine::{Decision, Query, Request as AdmissionRequest};
 use crate::rules::registration::probe;
 use crate::telemetry::Gate;
 
 /// Whoever decides about reviews.
 pub trait Admit: Send + Sync + 'static {
-    /// Decides, within the query's interrupt. Runs on a worker thread of the server: it must not block.
+    /// Decides, within the query's interrupt and memory. Runs on a worker thread of the server: it must not block. What the interrupt cuts short
+    /// may be asked again, so that deciding must have no effect but its result.
     fn admit(&self, request: &AdmissionRequest<'_>, query: &Query<'_>) -> Decision;
 }
 
@@ -37,8 +41,9 @@ impl<A: Admit> Admit for Arc<A> {
 #[derive(Debug)]
 pub struct Handler<A> {
     admit: A,
-    limits: BodyLimits,
+    limits: ReviewLimits,
     memory: MemoryBudget,
+    slow_lane: SlowLane,
     /// Open once there are rules to decide by.
     rules: Gate,
     metrics: AdmissionMetrics,
@@ -48,12 +53,13 @@ type Answered = Response<Full<Bytes>>;
 
 impl<A: Admit> Handler<A> {
     /// Until `rules` is open, callers are asked to come back.
-    pub fn new(admit: A, limits: BodyLimits, rules: Gate, metrics: AdmissionMetrics) -> Self {
-        let memory = MemoryBudget::new(limits.max_total_bytes, metrics.in_flight_bytes());
-        Self { admit, memory, limits, rules, metrics }
+    pub fn new(admit: A, limits: ReviewLimits, rules: Gate, metrics: AdmissionMetrics) -> Self {
+        let memory = MemoryBudget::new(limits.bodies.max_total_bytes, metrics.in_flight_bytes());
+        let slow_lane = SlowLane::new(limits.evaluation.slow_lane);
+        Self { admit, memory, slow_lane, limits, rules, metrics }
     }
 
-    pub(super) async fn answer<B>(&self, endpoint: Endpoint, request: Request<B>) -> Answered
+    pub(super) async fn answer<B>(self: &Arc<Self>, endpoint: Endpoint, request: Request<B>) -> Answered
     where
         B: Body<Data = Bytes>,
         B::Error: std::fmt::Display,
@@ -61,29 +67,59 @@ impl<A: Admit> Handler<A> {
         let start = Instant::now();
         if !self.rules.is_open() {
             self.metrics.shed(endpoint, Shed::NotReady);
-            return come_back(StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet");
+            return closing(come_back(StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet"));
         }
         if !has_legal_content_type(request.headers()) {
             self.metrics.refused(endpoint, Refused::ContentType, start.elapsed());
             let text = "the Content-Type header is not a media type; send application/json";
-            return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+            return closing(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
+        if !has_known_transfer_coding(request.headers()) {
+            self.metrics.refused(endpoint, Refused::TransferCoding, start.elapsed());
+            let text = "the body has a transfer coding other than chunked; send it as it is";
+            return closing(plain(StatusCode::NOT_IMPLEMENTED, text));
         }
         let in_flight = self.metrics.enter(endpoint);
         let deadline = start + budget(request.uri().query());
-        let body_deadline = deadline.min(start + self.limits.timeout);
-        let read = body::read(request.into_body(), &self.limits, &self.memory, body_deadline, |prefix| {
-            review::parse(prefix, &Bump::new()).is_err_and(|refusal| refusal.uid.is_some())
-        });
+        let body_deadline = deadline.min(start + self.limits.bodies.timeout);
+        let read =
+            body::read(request.into_body(), &self.limits.bodies, &self.memory, body_deadline, |prefix| {
+                review::parse(prefix, &Bump::new()).is_err_and(|refusal| refusal.uid.is_some())
+            });
         let answered = match read.await {
             Ok(body) => {
                 self.metrics.request_bytes(endpoint, body.bytes.len());
-                let exchange = Exchange { handler: self, endpoint, start, deadline };
-                exchange.guarded(&body.bytes)
+                self.decide(Exchange { handler: Arc::clone(self), endpoint, start, deadline, body }).await
             }
             Err(fault) => self.without_body(endpoint, &fault, start),
         };
         in_flight.done();
         answered
+    }
+
+    /// Answers on this thread if that is quick, else in the slow lane.
+    async fn decide(&self, exchange: Exchange<A>) -> Answered {
+        let EvaluationLimits { most_inline_bytes, slice, .. } = self.limits.evaluation;
+        let Exchange { endpoint, deadline, .. } = exchange;
+        let why = if exchange.body.bytes.len() > most_inline_bytes {
+            SlowReason::Size
+        } else {
+            match exchange.within(Instant::now() + slice) {
+                Some(answered) => return answered,
+                None => SlowReason::Time,
+            }
+        };
+        self.metrics.slow(why);
+        match self.slow_lane.run(deadline, move |gone| exchange.unless(gone)).await {
+            Ok(answered) => answered,
+            Err(Late) => {
+                self.metrics.shed(endpoint, Shed::Deadline);
+                come_back(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "no evaluation in time; too many that take long are under way",
+                )
+            }
+        }
     }
 
     /// Answers a request whose body was not read to its end. The connection cannot be used again.
@@ -99,8 +135,10 @@ impl<A: Admit> Handler<A> {
                 return closing(plain(StatusCode::BAD_REQUEST, &format!("cannot read the body: {error}")));
             }
             BodyFault::TooLarge { prefix } => {
-                let message =
-                    format!("the review is larger than {} bytes (--max-body-bytes)", self.limits.max_bytes);
+                let message = format!(
+                    "the review is larger than {} bytes (--max-body-bytes)",
+                    self.limits.bodies.max_bytes
+                );
                 (prefix, Refused::TooLarge, (StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message))
             }
             BodyFault::TimedOut { prefix } => {
@@ -137,42 +175,69 @@ impl<A: Admit> Handler<A> {
 }
 
 /// One review that has arrived.
-struct Exchange<'h, A> {
-    handler: &'h Handler<A>,
+struct Exchange<A> {
+    handler: Arc<Handler<A>>,
     endpoint: Endpoint,
     start: Instant,
     deadline: Instant,
+    body: WholeBody,
 }
 
-impl<A: Admit> Exchange<'_, A> {
-    /// Answers, also when the answering panics.
-    fn guarded(&self, body: &[u8]) -> Answered {
-        catch_unwind(AssertUnwindSafe(|| self.answer(body))).unwrap_or_else(|_| self.after_panic(body))
+impl<A: Admit> Exchange<A> {
+    /// Answers if that takes no longer than until `end`.
+    fn within(&self, end: Instant) -> Option<Answered> {
+        let is_cut = Cell::new(false);
+        let interrupt = || {
+            let now = Instant::now();
+            is_cut.set(is_cut.get() || (now >= end && end < self.deadline));
+            is_cut.get() || now >= self.deadline
+        };
+        self.guarded(&interrupt, &is_cut)
     }
 
-    fn answer(&self, body: &[u8]) -> Answered {
+    /// Answers, and gives up when nobody waits for it any more.
+    fn unless(&self, gone: &dyn Fn() -> bool) -> Answered {
+        let interrupt = || Instant::now() >= self.deadline || gone();
+        self.guarded(&interrupt, &Cell::new(false)).unwrap_or_else(|| self.after_panic())
+    }
+
+    /// Answers, also when the answering panics. `None` when it was cut.
+    fn guarded(&self, interrupt: &dyn Fn() -> bool, is_cut: &Cell<bool>) -> Option<Answered> {
+        catch_unwind(AssertUnwindSafe(|| self.answer(interrupt, is_cut)))
+            .unwrap_or_else(|_| Some(self.after_panic()))
+    }
+
+    fn answer(&self, interrupt: &dyn Fn() -> bool, is_cut: &Cell<bool>) -> Option<Answered> {
         let memory = Bump::new();
-        match review::parse(body, &memory) {
-            Ok(review) => self.decide(&review),
-            Err(refusal) => self.refuse(&refusal),
+        match review::parse(&self.body.bytes, &memory) {
+            Ok(review) => self.decide(&review, interrupt, is_cut),
+            Err(refusal) => Some(self.refuse(&refusal)),
         }
     }
 
-    fn decide(&self, review: &Review<'_>) -> Answered {
+    fn decide(
+        &self,
+        review: &Review<'_>,
+        interrupt: &dyn Fn() -> bool,
+        is_cut: &Cell<bool>,
+    ) -> Option<Answered> {
         if let Some(message) = probe::answer(&review.request, self.endpoint.path()) {
             // No decision about anything: it is neither counted nor told as one.
             tracing::debug!(webhook = self.endpoint.as_str(), uid = review.request.uid, "probe answered");
             // Not 403: in an audit log this must not look like missing rights.
             let denial = Denial { code: 422, reason: "Invalid", message: &message };
-            return json(review::write_denial(review.version, review.request.uid, denial));
+            return Some(json(review::write_denial(review.version, review.request.uid, denial)));
         }
-        let interrupt = || Instant::now() >= self.deadline;
         let query = Query {
             class: self.endpoint.class(),
-            interrupt: &interrupt,
+            interrupt,
+            memory: self.handler.limits.evaluation.memory,
             ..Query::new(self.endpoint.phase())
         };
         let decision = self.handler.admit.admit(&review.request, &query);
+        if is_cut.get() {
+            return None;
+        }
         let (bytes, verdict) = review::write_answer(review, self.endpoint.phase(), &decision);
         let elapsed = self.start.elapsed();
         let label = DecisionLabel::of(&decision);
@@ -189,7 +254,7 @@ impl<A: Admit> Exchange<'_, A> {
         if !verdict.allowed {
             log_denial(self.endpoint, review, &decision, label, elapsed);
         }
-        json(bytes)
+        Some(json(bytes))
     }
 
     fn refuse(&self, refusal: &Refusal<'_>) -> Answered {
@@ -218,11 +283,11 @@ impl<A: Admit> Exchange<'_, A> {
 
     /// The panic is counted and answered. No `Retry-After`: the same review would panic again.
     #[cold]
-    fn after_panic(&self, body: &[u8]) -> Answered {
+    fn after_panic(&self) -> Answered {
         let elapsed = self.start.elapsed();
         self.handler.metrics.panicked(self.endpoint, elapsed);
         let memory = Bump::new();
-        let known = catch_unwind(AssertUnwindSafe(|| match review::parse(body, &memory) {
+        let known = catch_unwind(AssertUnwindSafe(|| match review::parse(&self.body.bytes, &memory) {
             Ok(review) => (review.version, Some(review.request.uid)),
             Err(refusal) => (refusal.version, refusal.uid),
         }));
@@ -294,6 +359,17 @@ fn has_legal_content_type(headers: &HeaderMap) -> bool {
     media_type.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
+/// RFC 9112, 6.1: what has codings that the server does not know is answered 501. hyper takes the last one off and hands on what is still
+/// coded.
+fn has_known_transfer_coding(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(TRANSFER_ENCODING).iter();
+    match (values.next(), values.next()) {
+        (None, _) => true,
+        (Some(only), None) => only.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
+    }
+}
+
 fn json(body: Vec<u8>) -> Answered {
     answered(StatusCode::OK, HeaderValue::from_static("application/json"), body.into())
 }
@@ -322,7 +398,9 @@ fn come_back(status: StatusCode, text: &str) -> Answered {
     response
 }
 
-fn closing(mut response: Answered) -> Answered {
+/// For answers to requests whose body was not read to its end. hyper ends such a connection, but without the header the caller would think that it can
+/// be used again.
+pub(super) fn closing(mut response: Answered) -> Answered {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

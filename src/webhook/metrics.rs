@@ -57,6 +57,17 @@ impl DecisionLabel {
 pub(super) enum Shed {
     NotReady,
     Memory,
+    /// It would not have been evaluated in time.
+    Deadline,
+}
+
+/// Why an evaluation left the accept threads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SlowReason {
+    /// Of the review.
+    Size,
+    /// That it took.
+    Time,
 }
 
 /// Why a review was refused before any rule saw it.
@@ -68,16 +79,18 @@ pub(super) enum Refused {
     BodyTimeout,
     Broken,
     Panic,
+    TransferCoding,
 }
 
 impl Refused {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 7] = [
         (Self::Malformed, "malformed"),
         (Self::ContentType, "content_type"),
         (Self::TooLarge, "too_large"),
         (Self::BodyTimeout, "body_timeout"),
         (Self::Broken, "broken"),
         (Self::Panic, "panic"),
+        (Self::TransferCoding, "transfer_coding"),
     ];
 }
 
@@ -87,7 +100,8 @@ pub struct AdmissionMetrics {
     webhooks: Vec<OfWebhook>,
     in_flight: IntGauge,
     in_flight_bytes: IntGauge,
-    shed: [IntCounter; 2],
+    shed: [IntCounter; 3],
+    slow: [IntCounter; 2],
     refused: Vec<IntCounter>,
     panics: IntCounter,
     route_matches: IntCounterVec,
@@ -162,6 +176,11 @@ impl AdmissionMetrics {
             counters("usher_route_unmatched_total", "Requests on which no route acted.", &["webhook"])?;
         let shed =
             counters("usher_admission_shed_total", "Requests sent away with Retry-After.", &["reason"])?;
+        let slow = counters(
+            "usher_admission_slow_total",
+            "Evaluations that left the accept threads, for the size of the review or for the time that they took.",
+            &["reason"],
+        )?;
         let refused = counters(
             "usher_admission_refused_total",
             "Reviews refused before any rule saw them.",
@@ -203,7 +222,8 @@ impl AdmissionMetrics {
                     "Bytes of the reviews that are being read or decided.",
                 )?,
             )?,
-            shed: ["not_ready", "memory"].map(|reason| shed.with_label_values(&[reason])),
+            slow: ["size", "time"].map(|reason| slow.with_label_values(&[reason])),
+            shed: ["not_ready", "memory", "deadline"].map(|reason| shed.with_label_values(&[reason])),
             refused: Refused::ALL.iter().map(|(_, reason)| refused.with_label_values(&[reason])).collect(),
             panics: registered(
                 registry,
@@ -288,6 +308,10 @@ impl AdmissionMetrics {
     pub(super) fn panicked(&self, endpoint: Endpoint, elapsed: Duration) {
         self.panics.inc();
         self.refused(endpoint, Refused::Panic, elapsed);
+    }
+
+    pub(super) fn slow(&self, reason: SlowReason) {
+        self.slow[reason as usize].inc();
     }
 
     pub(super) fn shed(&self, endpoint: Endpoint, reason: Shed) {

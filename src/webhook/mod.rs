@@ -26,9 +26,12 @@ mod routes;
 
 mod body;
 mod budget;
+mod cgroup;
 mod duration;
 mod handler;
+mod memory;
 mod review;
+mod slow_lane;
 
 mod metrics;
 mod signals;
@@ -41,6 +44,7 @@ pub use drain::{Drain, DrainSettings, DrainSwitch, Stage, drain};
 pub use endpoint::Endpoint;
 pub use handler::{Admit, Handler};
 pub use listener::{ConnectionLimits, Listener};
+pub use memory::{EvaluationLimits, ReviewLimits};
 pub use metrics::AdmissionMetrics;
 pub use review::{Refusal, Review, ReviewVersion, parse as parse_review};
 pub use routes::{Routed, Webhook};

@@ -12,7 +12,7 @@ use tower::ServiceExt;
 
 use super::connection::Answer;
 use super::endpoint::Endpoint;
-use super::handler::{Admit, Handler, plain};
+use super::handler::{Admit, Handler, closing, plain};
 
 /// The webhook server's paths. Reviews go straight to their handler; everything else goes through a router.
 #[derive(Debug)]
@@ -34,12 +34,13 @@ impl<A: Admit> Webhook<A> {
         }
         let router = router
             .method_not_allowed_fallback(async || {
-                plain(StatusCode::METHOD_NOT_ALLOWED, "reviews are sent by POST").map(axum::body::Body::new)
+                closing(plain(StatusCode::METHOD_NOT_ALLOWED, "reviews are sent by POST"))
+                    .map(axum::body::Body::new)
             })
             .fallback(async || {
                 let paths: Vec<_> = Endpoint::ALL.into_iter().map(Endpoint::path).collect();
                 let text = format!("no such path; reviews are taken at {}", paths.join(", "));
-                plain(StatusCode::NOT_FOUND, &text).map(axum::body::Body::new)
+                closing(plain(StatusCode::NOT_FOUND, &text)).map(axum::body::Body::new)
             });
         Self { handler, router }
     }

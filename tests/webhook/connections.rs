@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{self, ClientConfig};
 use usher::webhook::{BodyLimits, ConnectionLimits};
 
 use super::client::{Client, config, connect_with, review};
-use super::server::{Server, Settings, allow};
+use super::server::{Server, Settings, allow, bodies};
 
 /// The server's deadlines, short enough to be waited for.
 fn impatient() -> Settings {
@@ -22,7 +22,7 @@ fn impatient() -> Settings {
             idle_timeout: Duration::from_secs(3),
             ..ConnectionLimits::default()
         },
-        bodies: BodyLimits { timeout: Duration::from_millis(700), ..BodyLimits::default() },
+        reviews: bodies(BodyLimits { timeout: Duration::from_millis(700), ..BodyLimits::default() }),
         ..Settings::default()
     }
 }

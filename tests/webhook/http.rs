@@ -28,6 +28,7 @@ async fn only_posts_to_known_paths_are_reviews(
     let head = format!("{method} {path} HTTP/1.1\r\nHost: usher\r\nContent-Length: 100\r\n\r\n");
     let answer = client.exchange(head).await;
     assert_eq!(answer.status, status, "{}", answer.text());
+    assert_eq!(answer.header("connection"), Some("close"), "the body was not read");
     if status == 405 {
         assert_eq!(answer.header("allow"), Some("POST"));
     }
@@ -55,6 +56,23 @@ async fn any_media_type_will_do_but_it_must_be_one(#[case] header: &str, #[case]
         ))
         .await;
     assert_eq!(answer.status, status, "{}", answer.text());
+    drop(client);
+    server.stop().await;
+}
+
+#[rstest]
+#[case::gzip("Transfer-Encoding: gzip, chunked\r\n")]
+#[case::two_lines("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n")]
+#[case::twice("Transfer-Encoding: chunked, chunked\r\n")]
+#[tokio::test]
+async fn transfer_codings_other_than_chunked_are_not_implemented(#[case] header: &str) {
+    let server = Server::start(allow()).await;
+    let mut client = server.connect().await;
+    let head = format!("POST /mutate HTTP/1.1\r\nHost: usher\r\n{header}\r\n");
+    let answer = client.exchange(format!("{head}3\r\n\u{1f}x!\r\n0\r\n\r\n")).await;
+    assert_eq!((answer.status, answer.header("connection")), (501, Some("close")), "{}", answer.text());
+    assert_eq!(server.metric("usher_admission_refused_total", &["transfer_coding"]), 1.0);
+    assert_eq!(server.post("/mutate", review("u")).await.response()["allowed"], true);
     drop(client);
     server.stop().await;
 }

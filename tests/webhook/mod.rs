@@ -1,13 +1,18 @@
 //! The webhook server over real TLS connections.
 
 mod certificates;
+mod child;
 pub(crate) mod client;
 mod connections;
 mod corpus;
+mod descriptors;
 mod drain;
+mod exhaustion;
 mod http;
 mod logs;
+mod memory;
+mod overload;
 mod process;
 mod reviews;
 mod routing;
-mod server;
+pub(crate) mod server;

@@ -9,7 +9,7 @@ use usher::engine::{Decision, FailurePolicy, Phase, Query, Rejection, Request};
 use usher::webhook::BodyLimits;
 
 use super::client::{review, review_with};
-use super::server::{Decide, Server, Settings, allow};
+use super::server::{Decide, Server, Settings, allow, bodies};
 
 fn rejection(message: &str) -> Rejection {
     Rejection {
@@ -164,8 +164,8 @@ async fn a_review_over_the_cap_is_denied_with_its_uid_while_it_is_being_sent() {
 
 #[tokio::test]
 async fn chunks_are_counted_against_the_cap_too() {
-    let bodies = BodyLimits { max_bytes: 10_000, ..BodyLimits::default() };
-    let server = Server::with(allow(), Settings { bodies, ..Settings::default() }).await;
+    let reviews = bodies(BodyLimits { max_bytes: 10_000, ..BodyLimits::default() });
+    let server = Server::with(allow(), Settings { reviews, ..Settings::default() }).await;
     let mut client = server.connect().await;
     let body =
         review_with("u", &format!(r#""operation":"CREATE","object":{{"a":"{}"}}"#, "x".repeat(10_000)));
@@ -178,8 +178,9 @@ async fn chunks_are_counted_against_the_cap_too() {
 
 #[tokio::test]
 async fn bytes_in_flight_are_bounded_and_the_excess_comes_back_later() {
-    let bodies = BodyLimits { max_bytes: 100_000, max_total_bytes: 150_000, ..BodyLimits::default() };
-    let server = Server::with(allow(), Settings { bodies, ..Settings::default() }).await;
+    let reviews =
+        bodies(BodyLimits { max_bytes: 100_000, max_total_bytes: 150_000, ..BodyLimits::default() });
+    let server = Server::with(allow(), Settings { reviews, ..Settings::default() }).await;
     let body =
         review_with("u", &format!(r#""operation":"CREATE","object":{{"a":"{}"}}"#, "x".repeat(90_000)));
     let length = body.len();

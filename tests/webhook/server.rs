@@ -14,7 +14,7 @@ use usher::telemetry::Gate;
 use usher::webhook::tls::{CertFiles, Reloader, TlsMetrics, acceptor, self_signed};
 use usher::webhook::{
     AdmissionMetrics, Admit, BodyLimits, ConnectionLimits, ConnectionMetrics, Drain, DrainSwitch, Handler,
-    Listener, Stage, Webhook, drain,
+    Listener, ReviewLimits, Stage, Webhook, drain,
 };
 
 /// Decides by a function.
@@ -38,11 +38,16 @@ pub(crate) fn allow() -> impl Admit {
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) connections: ConnectionLimits,
-    pub(crate) bodies: BodyLimits,
+    pub(crate) reviews: ReviewLimits,
     pub(crate) rules: Option<Gate>,
     /// The certificate's files; self-signed ones by default.
     pub(crate) files: Option<CertFiles>,
     pub(crate) address: Option<SocketAddr>,
+}
+
+/// The server's defaults with other bounds of bodies.
+pub(crate) fn bodies(bodies: BodyLimits) -> ReviewLimits {
+    ReviewLimits { bodies, ..ReviewLimits::default() }
 }
 
 pub(crate) struct Server {
@@ -83,7 +88,7 @@ impl Server {
         .unwrap();
         let rules = settings.rules.unwrap_or_else(Gate::opened);
         let metrics = AdmissionMetrics::register(&registry).unwrap();
-        let webhook = Webhook::new(Handler::new(admit, settings.bodies, rules, metrics));
+        let webhook = Webhook::new(Handler::new(admit, settings.reviews, rules, metrics));
         let (switch, drain) = drain();
         Self {
             address: listener.local_addr().unwrap(),

@@ -121,7 +121,7 @@ where
         bound(addresses);
 
         let Deciding { admit, rules, follow } = deciding;
-        let webhook = Webhook::new(Handler::new(admit, args.body_limits(), rules, metrics));
+        let webhook = Webhook::new(Handler::new(admit, args.review_limits(), rules, metrics));
         let reloading = tokio::spawn(reloader.run(drain.clone()));
         let mut following = JoinSet::new();
         following.spawn(follow);
