@@ -10,4 +10,5 @@ mod cluster;
 mod controls;
 mod deploy;
 mod policies;
+mod transport;
 mod webhook;
