@@ -9,6 +9,7 @@ mod cli;
 mod cluster;
 mod controls;
 mod deploy;
+mod faults;
 mod policies;
 mod transport;
 mod webhook;
