@@ -11,7 +11,7 @@ const WITHOUT_LIMIT: usize = 512 << 20;
 /// given back to it, were seen to hold twice as much again.
 const IDLE: usize = 80 << 20;
 /// The most that an evaluation off the accept threads is meant to get: what two objects of 3 MiB of the worst kind need.
-const WHOLE: usize = 144 << 20;
+const WHOLE: usize = 180 << 20;
 
 /// How reviews are evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct EvaluationLimits {
     /// Of one evaluation.
     pub memory: MemoryLimits,
     /// Reviews larger than this are not evaluated on the accept threads: reading them alone would hold everybody up. So what documents hold
-    /// there is bounded by 25 times as much for each thread.
+    /// there is bounded by 30 times as much for each thread.
     pub most_inline_bytes: usize,
     /// What is not decided on an accept thread within this time begins anew in the slow lane.
     pub slice: Duration,

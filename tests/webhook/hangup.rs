@@ -1,0 +1,28 @@
+//! A signal that means something else to other servers.
+
+use std::process::Command;
+
+use super::child::Server;
+use super::client::{Client, config, connect_with, review};
+
+const RULE: &str = "
+apiVersion: usher.dev/v1alpha1
+kind: RoutingRule
+metadata: {name: nothing}
+spec:
+  match: {resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}
+  routes: [{name: never, predicate: \"request.name == 'never'\", reject: {message: never}}]
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hangup_does_not_end_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), RULE, &[]);
+    let connection = connect_with(server.webhook, config(server.authority.clone())).await.unwrap();
+    let mut client = Client::new(connection);
+    assert_eq!(client.post("/validate", review("before")).await.unwrap().response()["allowed"], true);
+    let id = server.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
+    // A signal that nobody catches ends the process before it answers anything.
+    assert_eq!(client.post("/validate", review("after")).await.unwrap().response()["allowed"], true);
+}
