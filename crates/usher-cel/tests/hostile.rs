@@ -70,6 +70,22 @@ fn an_interrupt_stops_a_loop_and_is_not_absorbed() {
 }
 
 #[rstest]
+#[case("'x'.matches('[a-z]{50}' + string(i))")]
+#[case("'x'.find('[a-z]{50}' + string(i)) == 'y'")]
+#[case("'x'.findAll('[a-z]{50}' + string(i)).size() == 1")]
+fn an_interrupt_is_asked_before_a_pattern_is_compiled(#[case] round: &str) {
+    let asked = Cell::new(0);
+    let interrupt = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let expression = format!("lists.range(50).exists(i, {round})");
+    let mut meter = Meter::with_interrupt(u64::MAX, &interrupt);
+    assert_eq!(kind(&expression, &mut meter), Err(ErrorKind::Deadline));
+    assert_eq!(asked.get(), 4, "asked once a pattern");
+}
+
+#[rstest]
 #[case::strings("['aaaaaaaa']", "s + s")]
 #[case::lists("[[1, 2, 3, 4]]", "s + s")]
 #[case::replacements("['aaaaaaaa']", "s.replace('', 'aaaa')")]

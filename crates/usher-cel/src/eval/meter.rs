@@ -31,7 +31,8 @@ impl<'m> Meter<'m> {
         Self { spent: 0, limit, until_check: INTERRUPT_CHECK_FREQUENCY, work: 0, depth: 0, interrupt: None }
     }
 
-    /// As [`Meter::new`], but stops when `interrupt` answers true; it is asked every 100 loop iterations.
+    /// As [`Meter::new`], but stops when `interrupt` answers true; it is asked every 100 loop iterations, and before each
+    /// regular expression that has to be compiled.
     pub fn with_interrupt(limit: u64, interrupt: &'m dyn Fn() -> bool) -> Self {
         Self { interrupt: Some(interrupt), ..Self::new(limit) }
     }
@@ -122,8 +123,12 @@ impl<'m> Meter<'m> {
         self.depth -= 1;
     }
 
+    /// Asks the interrupt at once: before a step that takes as long as thousands of loop iterations.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Deadline`] when the interrupt says so.
     #[cold]
-    fn check_interrupt(&self) -> Result<(), Box<EvalError>> {
+    pub(crate) fn check_interrupt(&self) -> Result<(), Box<EvalError>> {
         match self.interrupt {
             Some(interrupt) if interrupt() => {
                 Err(EvalError::new(ErrorKind::Deadline, "operation interrupted"))

@@ -32,7 +32,7 @@ fn find<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
         return Err(EvalError::no_such_overload());
     };
     call.charge(cost::regex(cost::size(text), cost::size(pattern)))?;
-    let regex = regex(call.prepared, pattern)?;
+    let regex = regex(call, pattern)?;
     Ok(Value::String(regex.find(text).map_or("", |found| found.as_str())))
 }
 
@@ -46,7 +46,7 @@ fn find_all<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'
         _ => return Err(EvalError::no_such_overload()),
     };
     call.charge(cost::regex(cost::size(text), cost::size(pattern)))?;
-    let regex = regex(call.prepared, pattern)?;
+    let regex = regex(call, pattern)?;
     let mut list = call.arena.list(0)?;
     // An empty match right behind another match does not count, in Go as in the crate.
     for found in regex.find_iter(text).take(limit.unwrap_or(usize::MAX)) {
@@ -56,13 +56,13 @@ fn find_all<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'
     Ok(Value::List(list.finish()))
 }
 
-fn regex<'a>(prepared: Option<&'a Prepared>, pattern: &str) -> Result<Cow<'a, Regex>, Box<EvalError>> {
-    match prepared {
-        Some(Prepared::Regex(regex)) => Ok(Cow::Borrowed(regex)),
-        None => re2::compile(pattern)
-            .map(Cow::Owned)
-            .map_err(|error| EvalError::invalid(format!("Illegal regex: {error}"))),
+fn regex<'a>(call: &Call<'_, '_, 'a>, pattern: &str) -> Result<Cow<'a, Regex>, Box<EvalError>> {
+    if let Some(Prepared::Regex(regex)) = call.prepared {
+        return Ok(Cow::Borrowed(regex));
     }
+    call.meter.check_interrupt()?;
+    let regex = re2::compile(pattern);
+    regex.map(Cow::Owned).map_err(|error| EvalError::invalid(format!("Illegal regex: {error}")))
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn matches<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a
     if let Some(Prepared::Regex(regex)) = call.prepared {
         return Ok(Value::Bool(regex.is_match(text)));
     }
-    call.meter.tick()?;
+    call.meter.check_interrupt()?;
     let regex = re2::compile(pattern).map_err(EvalError::invalid)?;
     Ok(Value::Bool(regex.is_match(text)))
 }
