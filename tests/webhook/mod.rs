@@ -8,6 +8,7 @@ mod corpus;
 mod descriptors;
 mod drain;
 mod exhaustion;
+mod hangup;
 mod http;
 mod logs;
 mod memory;
