@@ -9,6 +9,16 @@ use serde_json::Value;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
+/// For a server that need not decide anything.
+pub(super) const RULE: &str = "
+apiVersion: usher.dev/v1alpha1
+kind: RoutingRule
+metadata: {name: nothing}
+spec:
+  match: {resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}
+  routes: [{name: never, predicate: \"request.name == 'never'\", reject: {message: never}}]
+";
+
 pub(super) struct Server {
     child: Child,
     pub(super) webhook: SocketAddr,

@@ -6,17 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use super::child::Server;
+use super::child::{RULE, Server};
 use super::client::{Client, config, connect_with, review};
-
-const RULE: &str = "
-apiVersion: usher.dev/v1alpha1
-kind: RoutingRule
-metadata: {name: nothing}
-spec:
-  match: {resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}
-  routes: [{name: never, predicate: \"request.name == 'never'\", reject: {message: never}}]
-";
 
 fn limit_descriptors(server: &Server, count: usize) {
     let limit = format!("--nofile={count}:");

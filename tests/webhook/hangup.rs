@@ -2,17 +2,8 @@
 
 use std::process::Command;
 
-use super::child::Server;
+use super::child::{RULE, Server};
 use super::client::{Client, config, connect_with, review};
-
-const RULE: &str = "
-apiVersion: usher.dev/v1alpha1
-kind: RoutingRule
-metadata: {name: nothing}
-spec:
-  match: {resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}
-  routes: [{name: never, predicate: \"request.name == 'never'\", reject: {message: never}}]
-";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hangup_does_not_end_the_server() {
