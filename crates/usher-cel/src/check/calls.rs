@@ -120,11 +120,12 @@ impl Checker<'_> {
 
     /// Literals that can never be what they are used as. Of `matches(text, pattern)` the API server takes the text for the pattern here.
     pub(super) fn literal_arguments(&mut self) {
+        let regexes = self.env.regex_budget();
         for (call, function) in std::mem::take(&mut self.with_literals) {
             let Expr::Call { args, .. } = self.ast.expr(call) else { continue };
             let Some(first) = args.first().copied() else { continue };
             let Expr::Literal(literal) = self.ast.expr(first) else { continue };
-            if let Some(fault) = literal_fault(function, literal) {
+            if let Some(fault) = literal_fault(function, literal, &regexes) {
                 self.report(first, fault, None);
             }
         }

@@ -6,7 +6,7 @@ use super::program::{Callee, Node, NodeId};
 use crate::ast::{Expr, ExprId, Literal};
 use crate::check::knows_function;
 use crate::eval::{Arena, EvalError, Meter, Value, type_name};
-use crate::library::{self, Call, Form, Overload};
+use crate::library::{self, Call, Form, Overload, RegexBudget};
 
 /// Budget of folding one constant call; a conversion of the longest literal is far below it.
 const FOLD_COST: u64 = 1_000_000;
@@ -91,7 +91,7 @@ impl Lower<'_> {
         for prepare in overloads.iter().filter_map(|overload| overload.prepare) {
             let constants: Vec<Option<&str>> =
                 args.iter().map(|arg| self.constant(*arg).and_then(Constant::as_str)).collect();
-            match prepare(&constants) {
+            match prepare(&constants, &self.regexes) {
                 Ok(ready) => prepared = prepared.or(ready),
                 Err(message) => return self.give_up(self.last_argument(id), message),
             }
@@ -113,13 +113,13 @@ impl Lower<'_> {
 
 /// What is wrong with a literal as the argument of `duration`, `timestamp` or `matches`, which Kubernetes looks at before it plans a program
 /// (cel-go `cel/validator.go`).
-pub(crate) fn literal_fault(function: &str, literal: &Literal) -> Option<String> {
+pub(crate) fn literal_fault(function: &str, literal: &Literal, regexes: &RegexBudget) -> Option<String> {
     let cause = match (function, literal) {
         ("duration" | "timestamp", literal) => {
             let overloads = library::find(function, Form::Global).unwrap_or_default();
             fold(&Constant::from(literal), overloads).err()?
         }
-        ("matches", Literal::String(pattern)) => library::check_pattern(pattern).err()?,
+        ("matches", Literal::String(pattern)) => library::check_pattern(pattern, regexes).err()?,
         _ => return None,
     };
     Some(format!("invalid {function} argument: {cause}"))

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::program::Program;
 use crate::check::Type;
 use crate::issue::Issues;
+use crate::library::RegexBudget;
 
 /// The declarations that an expression is compiled against.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,7 @@ pub struct Env {
     container: Box<str>,
     mutation_types: bool,
     unchecked: bool,
+    regexes: Option<RegexBudget>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +77,13 @@ impl Env {
         self
     }
 
+    /// Compiles the regular expressions of all expressions on one budget: those of a rule. Without this each expression has its own.
+    #[must_use]
+    pub fn with_regex_budget(mut self, budget: RegexBudget) -> Self {
+        self.regexes = Some(budget);
+        self
+    }
+
     /// See [`super::compile`].
     ///
     /// # Errors
@@ -97,6 +106,11 @@ impl Env {
 
     pub(crate) fn checks_types(&self) -> bool {
         !self.unchecked
+    }
+
+    /// What the regular expressions of an expression may take.
+    pub(crate) fn regex_budget(&self) -> RegexBudget {
+        self.regexes.clone().unwrap_or_default()
     }
 
     pub(crate) fn has_mutation_types(&self) -> bool {

@@ -13,6 +13,7 @@ use crate::ast::{Ast, Expr, ExprId, Literal, Span, operators as op};
 use crate::check::{Checked, MAX_NAME_SEGMENTS, Type, type_constant};
 use crate::eval::{Arena, Value};
 use crate::issue::{Issue, Issues};
+use crate::library::RegexBudget;
 
 /// Operations on one operand that may nest before they are cut into a [`Node::Chain`].
 const CHAIN_PART: usize = 32;
@@ -29,6 +30,7 @@ pub(super) fn lower(ast: &Ast, env: &Env, checked: Option<&Checked>) -> Result<P
         locals: 0,
         reads: Reads::default(),
         failure: None,
+        regexes: env.regex_budget(),
     };
     let root = lower.expr(ast.root());
     if let Some(failure) = lower.failure {
@@ -66,6 +68,7 @@ pub(super) struct Lower<'s> {
     reads: Reads,
     /// The first thing for which cel-go would give up planning the program.
     failure: Option<Issue>,
+    pub(super) regexes: RegexBudget,
 }
 
 impl<'s> Lower<'s> {

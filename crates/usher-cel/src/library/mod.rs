@@ -38,6 +38,8 @@ mod urls;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub use re2::{Regex, RegexBudget};
+
 pub(crate) use string_format::Clause as FormatClause;
 
 pub(crate) use cost::{of_failed_call as failed_call_cost, of_unknown_overload as cost_of_unknown_overload};
@@ -83,8 +85,8 @@ pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
 ///
 /// # Errors
 /// What is wrong with it, in Go's words.
-pub(crate) fn check_pattern(pattern: &str) -> Result<(), String> {
-    re2::compile(pattern).map(|_| ())
+pub(crate) fn check_pattern(pattern: &str, budget: &RegexBudget) -> Result<(), String> {
+    re2::check(pattern, budget)
 }
 
 /// Every overload of every library, for documentation and for the checker.

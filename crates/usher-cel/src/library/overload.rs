@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::authorizer::Authorize;
+use super::re2::{Regex, RegexBudget};
 use crate::eval::{Arena, EvalError, EvalResult, Meter, Value};
 
 /// One overload of a function, with cel-go's or Kubernetes' declared types.
@@ -21,7 +22,7 @@ pub struct Overload {
     pub prepare: Option<Prepare>,
 }
 
-pub type Prepare = fn(&[Option<&str>]) -> Result<Option<Prepared>, String>;
+pub type Prepare = fn(&[Option<&str>], &RegexBudget) -> Result<Option<Prepared>, String>;
 
 /// `f(x)` or `x.f()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +59,7 @@ impl Call<'_, '_, '_> {
 /// The result of [`Overload::prepare`].
 #[derive(Debug)]
 pub enum Prepared {
-    Regex(regex::Regex),
+    Regex(Regex),
 }
 
 /// A declared type.

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use regex::Regex;
-
+use super::cost;
 use super::overload::{Call, Overload, Prepared, Ty};
-use super::{cost, re2};
+use super::re2::{self, Regex, RegexBudget};
 use crate::eval::{EvalError, EvalResult, Value};
 
 const SINCE: u8 = 24;
@@ -20,9 +19,9 @@ pub(super) const OVERLOADS: &[Overload] = &[
 ];
 
 /// Compiles a constant pattern once. As in Kubernetes a wrong one is an error of the expression, not of its evaluation.
-fn prepare(args: &[Option<&str>]) -> Result<Option<Prepared>, String> {
+fn prepare(args: &[Option<&str>], budget: &RegexBudget) -> Result<Option<Prepared>, String> {
     match args {
-        [_, Some(pattern), ..] => re2::compile(pattern).map(|regex| Some(Prepared::Regex(regex))),
+        [_, Some(pattern), ..] => re2::compile(pattern, budget).map(|regex| Some(Prepared::Regex(regex))),
         _ => Ok(None),
     }
 }
@@ -33,7 +32,7 @@ fn find<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     };
     call.charge(cost::regex(cost::size(text), cost::size(pattern)))?;
     let regex = regex(call, pattern)?;
-    Ok(Value::String(regex.find(text).map_or("", |found| found.as_str())))
+    Ok(Value::String(regex.find(text).unwrap_or_default()))
 }
 
 /// The third argument bounds the number of matches; a negative one does not.
@@ -51,7 +50,7 @@ fn find_all<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'
     // An empty match right behind another match does not count, in Go as in the crate.
     for found in regex.find_iter(text).take(limit.unwrap_or(usize::MAX)) {
         call.meter.tick()?;
-        list.push(Value::String(found.as_str()))?;
+        list.push(Value::String(found))?;
     }
     Ok(Value::List(list.finish()))
 }
@@ -61,7 +60,7 @@ fn regex<'a>(call: &Call<'_, '_, 'a>, pattern: &str) -> Result<Cow<'a, Regex>, B
         return Ok(Cow::Borrowed(regex));
     }
     call.meter.check_interrupt()?;
-    let regex = re2::compile(pattern);
+    let regex = re2::compile(pattern, &RegexBudget::default());
     regex.map(Cow::Owned).map_err(|error| EvalError::invalid(format!("Illegal regex: {error}")))
 }
 
@@ -111,12 +110,18 @@ mod tests {
 
     #[test]
     fn a_constant_pattern_is_compiled_beforehand() {
-        let prepared = prepare(&[None, Some("b+")]).expect("compiles").expect("is constant");
+        let prepared =
+            prepare(&[None, Some("b+")], &RegexBudget::default()).expect("compiles").expect("is constant");
         let library = Library::default();
         // The pattern of the call is not looked at any more.
         let answer = library.call("find", Form::Member, &[string("abbc"), string("(")], Some(&prepared));
         assert_eq!(show(answer), r#""bb""#);
-        assert!(prepare(&[Some("text"), None]).expect("nothing to compile").is_none());
-        assert_eq!(prepare(&[None, Some("(")]).unwrap_err(), "error parsing regexp: missing closing ): `(`");
+        assert!(
+            prepare(&[Some("text"), None], &RegexBudget::default()).expect("nothing to compile").is_none()
+        );
+        assert_eq!(
+            prepare(&[None, Some("(")], &RegexBudget::default()).unwrap_err(),
+            "error parsing regexp: missing closing ): `(`"
+        );
     }
 }

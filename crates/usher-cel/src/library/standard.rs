@@ -1,8 +1,9 @@
 //! Standard functions that are neither conversions nor accessors of time: `size`, `contains`, `startsWith`, `endsWith`, `matches`.
 //! cel-go `common/stdlib`; costs as its `interpreter/runtimecost.go`.
 
+use super::cost;
 use super::overload::{Call, Form, Implementation, Overload, Prepared, Ty};
-use super::{cost, re2};
+use super::re2::{self, RegexBudget};
 use crate::eval::{EvalError, EvalResult, Value, actual_size};
 
 const STRINGS: &[Ty] = &[Ty::String, Ty::String];
@@ -75,14 +76,14 @@ fn matches<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a
         return Ok(Value::Bool(regex.is_match(text)));
     }
     call.meter.check_interrupt()?;
-    let regex = re2::compile(pattern).map_err(EvalError::invalid)?;
+    let regex = re2::compile(pattern, &RegexBudget::default()).map_err(EvalError::invalid)?;
     Ok(Value::Bool(regex.is_match(text)))
 }
 
 /// Kubernetes refuses wrong literal patterns when the expression is compiled (`cel.ValidateRegexLiterals`).
-fn prepare_pattern(constants: &[Option<&str>]) -> Result<Option<Prepared>, String> {
+fn prepare_pattern(constants: &[Option<&str>], budget: &RegexBudget) -> Result<Option<Prepared>, String> {
     let [_, Some(pattern)] = constants else { return Ok(None) };
-    let regex = re2::compile(pattern)?;
+    let regex = re2::compile(pattern, budget)?;
     Ok(Some(Prepared::Regex(regex)))
 }
 
@@ -140,12 +141,12 @@ mod tests {
     fn a_constant_pattern_is_compiled_once() {
         let overload = &super::super::find("matches", Form::Member).unwrap()[0];
         let prepare = overload.prepare.unwrap();
-        let prepared = prepare(&[None, Some("^a+$")]).unwrap();
+        let prepared = prepare(&[None, Some("^a+$")], &RegexBudget::default()).unwrap();
         let library = Library::default();
         let args = [String("aaa"), String("^a+$")];
         assert!(matches!(library.call("matches", Form::Member, &args, prepared.as_ref()), Ok(Bool(true))));
-        assert!(prepare(&[Some("a"), None]).unwrap().is_none());
-        let error = prepare(&[None, Some("[")]).unwrap_err();
+        assert!(prepare(&[Some("a"), None], &RegexBudget::default()).unwrap().is_none());
+        let error = prepare(&[None, Some("[")], &RegexBudget::default()).unwrap_err();
         assert_eq!(error, "error parsing regexp: missing closing ]: `[`");
     }
 
