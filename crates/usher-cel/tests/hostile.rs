@@ -167,6 +167,8 @@ fn a_key_that_is_inserted_twice_is_found_in_one_pass() {
 #[case::and_without_operands(&format!("{}a", "a&&".repeat(21_666)))]
 #[case::unknown_members(&(0..3_000).map(|n| format!("zz{n}.foo(bar{n})")).collect::<Vec<_>>().join("||"))]
 #[case::lists_of_lists(&format!("[{}{}] == []", "[".repeat(700).as_str(), format!("{}1{}", "[[".repeat(20), "]]".repeat(20))))]
+#[case::many_lists_of_lists(&format!("[{}] == []", vec![format!("{}1{}", "[".repeat(40), "]".repeat(40)); 700].join(",")))]
+#[case::many_maps_of_maps(&format!("[{}] == []", vec![format!("{}1{}", "{'a':".repeat(40), "}".repeat(40)); 200].join(",")))]
 #[case::deep_types(&format!("{}{}1{}{}] == []", "[".repeat(200), "[[".repeat(20), "]]".repeat(20), "]".repeat(200)))]
 fn texts_of_64_kib_are_compiled_or_refused_at_once_on_a_small_stack(#[case] text: &str) {
     let text = text.to_owned();

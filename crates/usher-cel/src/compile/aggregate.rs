@@ -42,9 +42,22 @@ impl Lower<'_> {
             }
             entries.push((key.clone(), self.constant(entry.value)?.clone()));
         }
-        // Through the map type itself, which settles repeated keys.
+        // Through the map type itself, which settles repeated keys; with numbers for the values, which may be large.
         let arena = Arena::default();
-        Constant::of(&Constant::Map(entries.into()).value(&arena).ok()?)
+        let numbered = (0_i64..).zip(&entries).map(|(number, (key, _))| (key.clone(), Constant::Int(number)));
+        let Some(Constant::Map(settled)) =
+            Constant::of(&Constant::Map(numbered.collect()).value(&arena).ok()?)
+        else {
+            return None;
+        };
+        let value = |number: &Constant| match number {
+            Constant::Int(number) => {
+                entries.get(usize::try_from(*number).ok()?).map(|(_, value)| value.clone())
+            }
+            _ => None,
+        };
+        let settled = settled.iter().map(|(key, number)| Some((key.clone(), value(number)?)));
+        settled.collect::<Option<_>>().map(Constant::Map)
     }
 
     pub(super) fn structure(&mut self, type_name: &str, fields: &[StructField], span: Span) -> NodeId {

@@ -1,6 +1,7 @@
 //! Constants of a program: values that own what they hold, so that a program needs no arena.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::ast::Literal;
 use crate::eval::{Arena, Entry, EvalResult, Map, Value};
@@ -18,8 +19,9 @@ pub(crate) enum Constant {
     Timestamp(crate::eval::Timestamp),
     Duration(i64),
     Type(Box<str>),
-    List(Box<[Self]>),
-    Map(Box<[(Self, Self)]>),
+    /// Shared: each literal in a nested one is a constant of its own as well.
+    List(Arc<[Self]>),
+    Map(Arc<[(Self, Self)]>),
 }
 
 impl From<&Literal> for Constant {
@@ -45,14 +47,14 @@ impl Constant {
         Ok(match self {
             Self::List(items) => {
                 let mut list = arena.list(items.len())?;
-                for item in items {
+                for item in items.iter() {
                     list.push(item.value(arena)?)?;
                 }
                 Value::List(list.finish())
             }
             Self::Map(entries) => {
                 let mut list = arena.list(entries.len())?;
-                for (key, value) in entries {
+                for (key, value) in entries.iter() {
                     list.push(Entry { key: key.value(arena)?, value: value.value(arena)? })?;
                 }
                 Value::Map(Map::new(list.finish(), arena)?)
