@@ -108,10 +108,15 @@ impl Diagnostic {
 
     /// Says which bytes of the field's `text` are meant. Without a file the text itself is shown.
     #[must_use]
-    pub fn within(mut self, text: &str, span: Range<usize>) -> Self {
-        let source = SourceText::new("", text);
+    pub fn within(self, text: &str, span: Range<usize>) -> Self {
+        self.within_source(&SourceText::new("", text), span)
+    }
+
+    /// As [`Self::within`], for who has many findings about one text.
+    #[must_use]
+    pub fn within_source(mut self, source: &SourceText, span: Range<usize>) -> Self {
         let (line, column) = source.line_column(span.start);
-        self.excerpt = Some(Excerpt::of(&source, span.clone()));
+        self.excerpt = Some(Excerpt::of(source, span.clone()));
         self.text = Some(TextSpan { line, column, span });
         self
     }

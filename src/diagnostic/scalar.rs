@@ -42,35 +42,47 @@ pub(super) struct Raw<'a> {
     pub(super) indent: usize,
 }
 
-/// Bytes of the file for bytes of the decoded text.
-pub(super) fn locate(raw: &Raw<'_>, text: &str, span: Range<usize>) -> Range<usize> {
-    let start = text.floor_char_boundary(span.start);
-    let end = text.floor_char_boundary(span.end.max(start));
-    let mut walk = Walk::new(raw);
-    let mut found: Option<Range<usize>> = None;
-    let mut last = raw.span.start;
-    for (offset, character) in text.char_indices() {
-        let Some(written) = walk.next(character, &text[offset + character.len_utf8()..]) else {
-            return found.unwrap_or(raw.span.start..raw.span.start);
-        };
-        last = written.end;
-        if offset == start {
-            found = Some(written.clone());
+/// Where each character of a decoded scalar stands in the file.
+pub(super) struct Written {
+    /// For each character its first byte in the decoded text, and its bytes in the file; as far as it can be told.
+    characters: Vec<(usize, Range<usize>)>,
+    /// Bytes of the decoded text that they are.
+    known: usize,
+    /// Where to point at what lies behind them.
+    rest: usize,
+}
+
+impl Written {
+    pub(super) fn new(raw: &Raw<'_>, text: &str) -> Self {
+        let mut walk = Walk::new(raw);
+        let mut characters: Vec<(usize, Range<usize>)> = Vec::new();
+        for (offset, character) in text.char_indices() {
+            let Some(written) = walk.next(character, &text[offset + character.len_utf8()..]) else {
+                return Self { characters, known: offset, rest: raw.span.start };
+            };
+            characters.push((offset, written));
         }
-        match &mut found {
-            Some(found) if offset < end => found.end = written.end,
-            Some(found) if offset >= end => {
-                // An empty span stays a point before its character.
-                if start == end {
-                    found.end = found.start;
-                }
-                return found.clone();
-            }
-            _ => {}
-        }
+        // The end of the text: a finding such as "unexpected end of input".
+        let rest = characters.last().map_or(raw.span.start, |(_, written)| written.end);
+        Self { characters, known: text.len(), rest }
     }
-    // The end of the text: a finding such as "unexpected end of input".
-    found.unwrap_or(last..last)
+
+    /// Bytes of the file for bytes of the decoded text.
+    pub(super) fn locate(&self, span: &Range<usize>) -> Range<usize> {
+        let character = |at: usize| {
+            let behind = self.characters.partition_point(|(offset, _)| *offset <= at);
+            behind.checked_sub(1).and_then(|index| self.characters.get(index))
+        };
+        let Some((_, first)) = character(span.start).filter(|_| span.start < self.known) else {
+            return self.rest..self.rest;
+        };
+        // An empty span stays a point before its character.
+        let end = match span.end.checked_sub(1).filter(|last| *last >= span.start).and_then(character) {
+            Some((_, last)) => last.end,
+            None => first.start,
+        };
+        first.start..end
+    }
 }
 
 struct Walk<'a> {
@@ -159,6 +171,10 @@ impl<'a> Walk<'a> {
         if break_length(&rest[blank..]) == 0 {
             return self.plain(character);
         }
+        // Each break of a run looks at the whole run.
+        if blank_length(rest) > LONGEST_RUN {
+            return None;
+        }
         // One break is folded into a space; of several the first is dropped. All but the last decoded character of the
         // fold are breaks, and the last one takes the blanks that follow.
         let more = character == '\n' && after.starts_with('\n') && breaks(rest) > 2;
@@ -167,7 +183,7 @@ impl<'a> Walk<'a> {
             length += next_break(&rest[length..]);
         }
         if !more {
-            length += rest[length..].len() - rest[length..].trim_start_matches([' ', '\t', '\r', '\n']).len();
+            length += blank_length(&rest[length..]);
         }
         (character == ' ' || character == '\n').then(|| self.take(length))
     }
@@ -226,6 +242,14 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Bytes of white space between two words through which places are followed.
+const LONGEST_RUN: usize = 4096;
+
+/// Bytes of white space at the start of the text.
+fn blank_length(text: &str) -> usize {
+    text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len()
+}
+
 /// Bytes of the line break at the start of the text; 0 if there is none.
 fn break_length(text: &str) -> usize {
     match text.as_bytes() {
@@ -243,7 +267,7 @@ fn first_break_is_dropped(rest: &str, after: &str) -> bool {
 
 /// Line breaks in the white space at the start of the text.
 fn breaks(text: &str) -> usize {
-    let blank = &text[..text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len()];
+    let blank = &text[..blank_length(text)];
     let pairs = blank.matches("\r\n").count();
     blank.bytes().filter(|b| matches!(b, b'\n' | b'\r')).count() - pairs
 }

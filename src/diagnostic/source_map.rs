@@ -99,13 +99,13 @@ impl SourceMap {
     /// Where bytes of the decoded text of a field stand in the file. Where the way the text is written does not allow to
     /// tell, the start of the text.
     pub fn place_within(&self, field: &str, span: Range<usize>) -> Place {
-        self.source.place(self.span_within(&self.root(), field, span))
+        self.source.place(self.span_within(&self.root(), field, &span, &mut None))
     }
 
     /// A finding with its place in the file, taken from its field and, inside an expression, from its characters.
     #[must_use]
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
-        self.locate_in(&self.root(), diagnostic)
+        self.locate_in(&self.root(), diagnostic, &mut None)
     }
 
     /// As [`Self::locate`], of many.
@@ -115,15 +115,17 @@ impl SourceMap {
             return diagnostics;
         }
         let root = self.root();
-        diagnostics.into_iter().map(|diagnostic| self.locate_in(&root, diagnostic)).collect()
+        let mut last = None;
+        diagnostics.into_iter().map(|diagnostic| self.locate_in(&root, diagnostic, &mut last)).collect()
     }
 
-    fn locate_in(&self, root: &Node, diagnostic: Diagnostic) -> Diagnostic {
+    /// `last` is kept from finding to finding: many are about the same expression.
+    fn locate_in(&self, root: &Node, diagnostic: Diagnostic, last: &mut Option<Followed>) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
         let span = match &diagnostic.text {
-            Some(text) => self.span_within(root, &diagnostic.field, text.span.clone()),
+            Some(text) => self.span_within(root, &diagnostic.field, &text.span, last),
             None => match find(self.source.text(), root, &diagnostic.field) {
                 (found, true) if found.is_scalar() && diagnostic.code != Code::UnknownField => {
                     found.value_span()
@@ -138,23 +140,33 @@ impl SourceMap {
         postcard::from_bytes(&self.packed).unwrap_or(Node { span: 0..0, kind: NodeKind::List(Vec::new()) })
     }
 
-    fn span_within(&self, root: &Node, field: &str, span: Range<usize>) -> Range<usize> {
-        let (found, exact) = find(self.source.text(), root, field);
-        match &found.node.kind {
-            NodeKind::Scalar { style, indent, text } if exact => {
-                let raw = scalar::Raw {
-                    file: self.source.text(),
-                    span: &found.node.span,
-                    style: *style,
-                    indent: *indent,
-                };
-                let written =
-                    self.source.text().get(style.inside(found.node.span.clone())).unwrap_or_default();
-                scalar::locate(&raw, text.as_deref().unwrap_or(written), span)
-            }
-            _ => found.value_span(),
+    fn span_within(
+        &self,
+        root: &Node,
+        field: &str,
+        span: &Range<usize>,
+        last: &mut Option<Followed>,
+    ) -> Range<usize> {
+        if let Some(followed) = last.as_ref().filter(|last| last.field == field) {
+            return followed.written.locate(span);
         }
+        let (found, exact) = find(self.source.text(), root, field);
+        let NodeKind::Scalar { style, indent, text } = &found.node.kind else { return found.value_span() };
+        if !exact {
+            return found.value_span();
+        }
+        let file = self.source.text();
+        let raw = scalar::Raw { file, span: &found.node.span, style: *style, indent: *indent };
+        let written = file.get(style.inside(found.node.span.clone())).unwrap_or_default();
+        let written = scalar::Written::new(&raw, text.as_deref().unwrap_or(written));
+        last.insert(Followed { field: field.to_owned(), written }).written.locate(span)
     }
+}
+
+/// A field of which each character was found in the file.
+struct Followed {
+    field: String,
+    written: scalar::Written,
 }
 
 /// The node of a field, or the nearest node around it and `false`.

@@ -6,10 +6,11 @@ use usher_cel::Issues;
 use usher_cel::ast::{Ast, Expr, Span};
 use usher_cel::check::Type;
 use usher_cel::compile::compile_ast;
+use usher_cel::library::RegexBudget;
 use usher_cel::parse::parse;
 use usher_cel::{Env, Program};
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, SourceText};
 use crate::engine::{Expression, slots};
 use crate::rules::guards::{Necessary, necessary};
 
@@ -23,6 +24,7 @@ pub(crate) struct Scope {
     /// Of all variables of the rule, for what is read too early.
     all_names: Vec<Box<str>>,
     necessary: HashMap<Box<str>, Necessary>,
+    regexes: RegexBudget,
 }
 
 #[derive(Debug)]
@@ -66,14 +68,16 @@ pub(crate) struct Checked {
 pub(crate) struct Rejected {
     /// At least one.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// As Kubernetes words it, for answers of a policy that is used all the same.
+    /// As Kubernetes words it, for answers of a policy that is used all the same; of syntax and type errors empty in a RoutingRule, which
+    /// is not used.
     pub(crate) text: String,
 }
 
 impl Scope {
     pub(crate) fn new<'n>(dialect: Dialect, has_params: bool, names: impl Iterator<Item = &'n str>) -> Self {
         let all_names = names.map(Box::from).collect();
-        Self { dialect, has_params, variables: Vec::new(), all_names, necessary: HashMap::new() }
+        let (variables, necessary) = (Vec::new(), HashMap::new());
+        Self { dialect, has_params, variables, all_names, necessary, regexes: RegexBudget::default() }
     }
 
     /// Compiles the next variable. One that is not sound still counts, so that only what is wrong with itself is reported.
@@ -97,11 +101,20 @@ impl Scope {
 
     /// Compiles an expression that stands in `field`.
     pub(crate) fn compile(&self, source: &str, field: &str, place: Use) -> Result<Checked, Rejected> {
-        let ast = parse(source).map_err(|issues| rejected(&issues, field, Code::CelSyntax))?;
+        let ast = parse(source).map_err(|issues| {
+            let finding = |issue: &usher_cel::Issue| Finding {
+                span: issue.span,
+                caret: issue.caret,
+                code: Code::CelSyntax,
+                message: issue.message.clone(),
+                help: issue.help.clone(),
+            };
+            self.rejected(source, field, issues.0.iter().map(finding).collect())
+        })?;
         let own = self.unknown_variables(&ast, field, place);
         let program = match compile_ast(&ast, &self.env(place)) {
             Ok(program) if own.is_empty() => program,
-            Ok(_) => return Err(own_findings(source, field, own, Vec::new())),
+            Ok(_) => return Err(self.rejected(source, field, own)),
             Err(issues) => {
                 // What was said about `variables.x` need not be said again about `variables`.
                 let told = |span: Span| {
@@ -116,8 +129,8 @@ impl Scope {
                     let (span, caret, message) = (issue.span, issue.caret, issue.message.clone());
                     Finding { span, caret, code: Code::CelInvalid, message, help }
                 });
-                let rest = rest.collect();
-                return Err(own_findings(source, field, own, rest));
+                let findings = rest.chain(own.iter().cloned()).collect();
+                return Err(self.rejected(source, field, findings));
             }
         };
         self.check_broken(&program, source, field)?;
@@ -128,7 +141,7 @@ impl Scope {
 
     /// The names of the environment. A name that may not be read keeps its slot under a name that cannot be written.
     fn env(&self, place: Use) -> Env {
-        let mut env = Env::new();
+        let mut env = Env::new().with_regex_budget(self.regexes.clone());
         for (slot, name) in (0_u32..).zip(slots::NAMES) {
             let readable = match slot {
                 slots::PARAMS => self.has_params,
@@ -241,6 +254,21 @@ impl Scope {
         findings
     }
 
+    /// Everything that is wrong with one expression, as diagnostics and as Kubernetes prints it.
+    fn rejected(&self, source: &str, field: &str, mut findings: Vec<Finding>) -> Rejected {
+        findings.sort_by_key(|finding| finding.span.start);
+        let text = match self.dialect {
+            Dialect::Policy => {
+                let issues = findings.iter().map(Finding::issue).collect();
+                format!("compilation failed: {}", Issues::new(source, issues))
+            }
+            Dialect::RoutingRule => String::new(),
+        };
+        let source = SourceText::new("", source);
+        let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(&source, field)).collect();
+        Rejected { diagnostics, text }
+    }
+
     /// A policy's expression that reads a variable which is broken is broken as well.
     fn check_broken(&self, program: &Program, source: &str, field: &str) -> Result<(), Rejected> {
         for (slot, variable) in (slots::FIRST_VARIABLE..).zip(&self.variables) {
@@ -258,6 +286,7 @@ impl Scope {
 }
 
 /// One finding inside an expression.
+#[derive(Clone)]
 struct Finding {
     span: Span,
     /// See [`usher_cel::Issue::caret`].
@@ -268,45 +297,17 @@ struct Finding {
 }
 
 impl Finding {
-    fn diagnostic(self, source: &str, field: &str) -> Diagnostic {
+    fn issue(&self) -> usher_cel::Issue {
+        let Self { span, caret, .. } = *self;
+        usher_cel::Issue { span, caret, message: self.message.clone(), help: self.help.clone() }
+    }
+
+    fn diagnostic(self, source: &SourceText, field: &str) -> Diagnostic {
         let span = self.span.start as usize..self.span.end as usize;
-        let mut diagnostic = Diagnostic::error(self.code, self.message).at(field).within(source, span);
+        let mut diagnostic = Diagnostic::error(self.code, self.message).at(field).within_source(source, span);
         diagnostic.help = self.help;
         diagnostic
     }
-}
-
-fn rejected(issues: &Issues, field: &str, code: Code) -> Rejected {
-    let source = issues.source();
-    let finding = |issue: &usher_cel::Issue| Finding {
-        span: issue.span,
-        caret: issue.caret,
-        code,
-        message: issue.message.clone(),
-        help: issue.help.clone(),
-    };
-    Rejected {
-        diagnostics: issues.0.iter().map(|issue| finding(issue).diagnostic(source, field)).collect(),
-        text: format!("compilation failed: {issues}"),
-    }
-}
-
-/// Everything that is wrong with one expression, as diagnostics and as Kubernetes prints it.
-fn own_findings(source: &str, field: &str, own: Vec<Finding>, rest: Vec<Finding>) -> Rejected {
-    let mut findings: Vec<Finding> = own.into_iter().chain(rest).collect();
-    findings.sort_by_key(|finding| finding.span.start);
-    let issues = findings
-        .iter()
-        .map(|finding| usher_cel::Issue {
-            span: finding.span,
-            caret: finding.caret,
-            message: finding.message.clone(),
-            help: finding.help.clone(),
-        })
-        .collect();
-    let text = format!("compilation failed: {}", Issues::new(source, issues));
-    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(source, field)).collect();
-    Rejected { diagnostics, text }
 }
 
 /// Kubernetes' check of the result: exactly the type that the place wants (apiserver `pkg/admission/plugin/cel/compile.go`).
