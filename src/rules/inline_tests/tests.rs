@@ -96,3 +96,30 @@ fn a_test_that_is_wrong_keeps_the_rule_from_being_accepted(
     let found = outcome(case(object, expect, more)).expect_err("the test fails");
     assert!(found.contains(expected), "{found}");
 }
+
+#[test]
+fn tests_that_cost_too_much_together_are_not_run_to_the_end() {
+    // A million units, the limit of one expression, in each test.
+    let endless = "lists.range(100).all(a, lists.range(100).all(b, lists.range(100).all(c, a + b + c >= 0)))";
+    let test = |n: usize| {
+        json!({"name": format!("t{n}"), "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}},
+               "phase": "Validating", "expect": {"decision": "error"}})
+    };
+    let rule: RoutingRule = serde_json::from_value(json!({
+        "apiVersion": "usher.dev/v1alpha1", "kind": "RoutingRule", "metadata": {"name": "r"},
+        "spec": {
+            "match": {"resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["*"]},
+            ]},
+            "routes": [{"name": "endless", "predicate": endless, "reject": {"message": "never"}}],
+            "tests": (0..128).map(test).collect::<Vec<_>>(),
+        },
+    }))
+    .expect("a RoutingRule");
+    let context = Context { kinds: &Kinds::default(), protected: &Protected::default() };
+    let findings = accept(&rule, &context).expect_err("the tests are endless");
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].field, "spec.tests[10]");
+    let text = findings[0].to_string();
+    assert!(text.contains("this test and the 117 after it were not run"), "{text}");
+}
