@@ -88,3 +88,6 @@ pub(super) fn nothing_in(paths: &[PathBuf], files: usize) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

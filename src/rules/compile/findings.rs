@@ -5,14 +5,24 @@ use std::fmt::Display;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
+/// Errors of one object that are kept; nobody reads on behind them.
+const MAX_ERRORS: usize = 100;
+
 /// Collects findings, so that a user sees all of them at once.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     list: Vec<Diagnostic>,
+    errors: usize,
 }
 
 impl Findings {
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
+        if diagnostic.severity == Severity::Error {
+            self.errors += 1;
+            if self.errors > MAX_ERRORS {
+                return;
+            }
+        }
         self.list.push(diagnostic);
     }
 
@@ -41,11 +51,15 @@ impl Findings {
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.list.iter().any(|finding| finding.severity == Severity::Error)
+        self.errors > 0
     }
 
     /// The warnings, or everything if there is an error among them.
-    pub(crate) fn finish(self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    pub(crate) fn finish(mut self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        if let Some(more) = self.errors.checked_sub(MAX_ERRORS + 1) {
+            let message = format!("{} more errors are not shown", more + 1);
+            self.list.push(Diagnostic::error(Code::OutOfBounds, message));
+        }
         if self.has_errors() { Err(self.list) } else { Ok(self.list) }
     }
 

@@ -22,7 +22,7 @@ use crate::rules::inline_tests::run_tests;
 use expressions::{Dialect, Scope, Use};
 use findings::Findings;
 
-/// Most entries of match conditions, variables and routes; Kubernetes' limit for the first.
+/// Most entries of match conditions, variables and routes; Kubernetes' limit for the first. Those behind are not looked at.
 const MAX_ITEMS: usize = 64;
 /// Most tests of a rule.
 const MAX_TESTS: usize = 128;
@@ -95,7 +95,7 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
     let names = spec.variables.iter().map(|variable| variable.name.as_str());
     let mut scope = Scope::new(Dialect::RoutingRule, spec.params.is_some(), names);
     let mut match_conditions = Vec::new();
-    for (index, condition) in spec.match_conditions.iter().enumerate() {
+    for (index, condition) in spec.match_conditions.iter().take(MAX_ITEMS).enumerate() {
         let field = format!("spec.matchConditions[{index}].expression");
         let checked = handlers::compile(&scope, &condition.expression, field, Use::MatchCondition, findings);
         let Some(checked) = checked else { continue };
@@ -104,7 +104,7 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
             .push(MatchCondition { name: condition.name.as_str().into(), expression: checked.expression });
     }
     let mut variables = Vec::with_capacity(spec.variables.len());
-    for (index, variable) in spec.variables.iter().enumerate() {
+    for (index, variable) in spec.variables.iter().take(MAX_ITEMS).enumerate() {
         let field = format!("spec.variables[{index}].expression");
         match scope.add_variable(&variable.name, &variable.expression, &field) {
             Ok(expression) => variables.push(Variable { name: variable.name.as_str().into(), expression }),
@@ -112,7 +112,7 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
         }
     }
     let mut routes = Vec::with_capacity(spec.routes.len());
-    for (index, route) in spec.routes.iter().enumerate() {
+    for (index, route) in spec.routes.iter().take(MAX_ITEMS).enumerate() {
         let field = format!("spec.routes[{index}]");
         let Some((route, necessary)) = handlers::route(route, &field, &scope, findings) else { continue };
         effects.routes.push(Some((necessary, route.holds_when)));
