@@ -28,7 +28,7 @@ pub struct Route {
 
     /// Change the object. Later routes and rules see the result. Mutating phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mutate: Option<Mutate>,
+    pub mutate: Option<Box<Mutate>>,
 
     /// End this rule, or the whole phase, without a rejection. Both phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,9 +44,9 @@ pub struct Route {
 
     /// Refuse the request when there are too many of its like. Validating phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throttle: Option<Throttle>,
+    pub throttle: Option<Box<Throttle>>,
 
     /// Ask an existing admission webhook and answer as it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forward: Option<Forward>,
+    pub forward: Option<Box<Forward>>,
 }

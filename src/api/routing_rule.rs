@@ -75,7 +75,7 @@ pub struct RoutingRuleSpec {
 
     /// Objects that the expressions read as `params`. The rule is evaluated once per object found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub params: Option<ParamRef>,
+    pub params: Option<Box<ParamRef>>,
 
     /// Named expressions, read as `variables.NAME` by later variables, predicates and handlers; evaluated at first use
     /// and at most once per request. At most 64.

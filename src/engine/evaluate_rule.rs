@@ -107,7 +107,7 @@ fn mismatch(documents: &Documents<'_>, rule: &Rule, working: &Working<'_>) -> Op
     if !rule.guards.iter().all(|guard| guard.admits(request)) {
         return Some("its expressions cannot be true for this namespace, name, user, kind or operation");
     }
-    let constraints = std::iter::once(&rule.constraints).chain(&rule.binding_constraints);
+    let constraints = std::iter::once(&rule.constraints).chain(rule.binding_constraints.as_deref());
     for constraints in constraints {
         if let Err(mismatch) = constraints.check(request, &working.labels, documents.rules.objects()) {
             return Some(mismatch.as_str());

@@ -23,7 +23,7 @@ pub struct Rule {
     pub failure_policy: FailurePolicy,
     pub constraints: MatchConstraints,
     /// The `matchResources` of an imported policy's binding: narrows `constraints`. Its empty resource rules mean "any".
-    pub binding_constraints: Option<MatchConstraints>,
+    pub binding_constraints: Option<Box<MatchConstraints>>,
     /// Facts of the envelope without which the rule does nothing at all; taken from its predicates and match conditions.
     pub guards: Vec<Guard>,
     pub match_conditions: Vec<MatchCondition>,
@@ -193,9 +193,9 @@ pub enum Scope {
 #[derive(Debug)]
 pub enum Mutation {
     /// CEL that gives a list of `JSONPatch`.
-    JsonPatch(Expression),
+    JsonPatch(Box<Expression>),
     /// CEL that gives an `Object`, to be merged into the object.
-    ApplyConfiguration(Expression),
+    ApplyConfiguration(Box<Expression>),
     /// RFC 6902 operations as a JSON array, checked when the rule was compiled.
     Patches(Box<str>),
 }
@@ -204,7 +204,7 @@ pub enum Mutation {
 #[derive(Debug, Default)]
 pub struct Message {
     pub text: Option<Arc<str>>,
-    pub expression: Option<Expression>,
+    pub expression: Option<Box<Expression>>,
 }
 
 /// Why a request is rejected, in the API's words.
@@ -274,9 +274,9 @@ impl Route {
 
     fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let handler = match &self.handler {
-            Handler::Reject { message, .. } | Handler::Warn(message) => message.expression.as_ref(),
+            Handler::Reject { message, .. } | Handler::Warn(message) => message.expression.as_deref(),
             Handler::Mutate(Mutation::JsonPatch(expression) | Mutation::ApplyConfiguration(expression)) => {
-                Some(expression)
+                Some(&**expression)
             }
             Handler::Mutate(Mutation::Patches(_)) | Handler::Pass(_) | Handler::Audit => None,
         };

@@ -91,11 +91,11 @@ pub(crate) fn mk_route_if(name: &str, predicate: &str, handler: Handler) -> Rout
 }
 
 pub(crate) fn mk_json_patch(text: &str) -> Handler {
-    Handler::Mutate(Mutation::JsonPatch(mk_expression(text)))
+    Handler::Mutate(Mutation::JsonPatch(Box::new(mk_expression(text))))
 }
 
 pub(crate) fn mk_apply_configuration(text: &str) -> Handler {
-    Handler::Mutate(Mutation::ApplyConfiguration(mk_expression(text)))
+    Handler::Mutate(Mutation::ApplyConfiguration(Box::new(mk_expression(text))))
 }
 
 pub(crate) fn mk_condition(name: &str, text: &str) -> MatchCondition {

@@ -147,7 +147,10 @@ fn variables_keep_their_value_or_error_for_a_pass() {
 #[case::broken_expression(Some("text"), Some("object.x"), "text")]
 #[case::nothing(None, None, "matched expression: true")]
 fn messages_are_chosen(#[case] text: Option<&str>, #[case] expression: Option<&str>, #[case] expected: &str) {
-    let message = Message { text: text.map(Arc::from), expression: expression.map(mk_expression) };
+    let message = Message {
+        text: text.map(Arc::from),
+        expression: expression.map(|text| Box::new(mk_expression(text))),
+    };
     let handler = Handler::Reject { message, reason: Reason::Forbidden, code: 451 };
     let decision = validate([with_routes("a", [mk_route_if("r", "true", handler)])], &mk_request());
     assert_eq!(messages(&decision), [expected]);
@@ -254,7 +257,7 @@ fn params_are_found_and_each_is_evaluated(#[case] params: Params, #[case] expect
         let json = format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
         index.apply_object(key, StoredObject { json: json.into(), labels: Default::default() });
     }
-    let message = Message { text: None, expression: Some(mk_expression("params.metadata.name")) };
+    let message = Message { text: None, expression: Some(Box::new(mk_expression("params.metadata.name"))) };
     let reject = Handler::Reject { message, reason: Reason::Invalid, code: 422 };
     let rule = Rule { params: Some(params), ..with_routes("a", [mk_route("r", reject)]) };
     index.apply(Arc::new(rule));
@@ -370,7 +373,7 @@ fn the_authorizer_is_asked(#[case] predicate: &str, #[case] expected: &str) {
 #[test]
 fn a_message_must_not_ask_the_authorizer() {
     let expression = mk_expression("authorizer.requestResource.check('get').allowed() ? 'yes' : 'no'");
-    let message = Message { text: Some("fallback".into()), expression: Some(expression) };
+    let message = Message { text: Some("fallback".into()), expression: Some(Box::new(expression)) };
     let handler = Handler::Reject { message, reason: Reason::Invalid, code: 422 };
     let rules = mk_rule_set([with_routes("a", [mk_route("r", handler)])]);
     let query = Query { authorizer: Some(&AllowsPods), ..Query::new(Phase::Validating) };

@@ -166,12 +166,12 @@ fn mutate(
     }
     let json_patch = json_patch.as_ref().and_then(|source| {
         let checked = compile(scope, source, format!("{field}.jsonPatch"), Use::JsonPatch, findings)?;
-        Some(Mutation::JsonPatch(checked.expression))
+        Some(Mutation::JsonPatch(Box::new(checked.expression)))
     });
     let apply_configuration = apply_configuration.as_ref().and_then(|source| {
         let field = format!("{field}.applyConfiguration");
         let checked = compile(scope, source, field, Use::ApplyConfiguration, findings)?;
-        Some(Mutation::ApplyConfiguration(checked.expression))
+        Some(Mutation::ApplyConfiguration(Box::new(checked.expression)))
     });
     let patches = patches.as_ref().map(|operations| {
         Mutation::Patches(patches::literal(operations, &format!("{field}.patches"), findings))
@@ -226,7 +226,7 @@ fn message(
             Some(compile(scope, source, field, Use::Message, findings)?.expression)
         }
     };
-    Some(Message { text: text.as_deref().map(Arc::from), expression })
+    Some(Message { text: text.as_deref().map(Arc::from), expression: expression.map(Box::new) })
 }
 
 fn annotations(

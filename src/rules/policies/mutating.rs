@@ -80,8 +80,8 @@ fn mutation(written: &api::Mutation, index: usize, builder: &mut Builder) -> Opt
             // A mutation has no predicate: it acts whenever the policy matches.
             builder.effects.routes.push(None::<(Necessary, bool)>);
             let mutation = match place {
-                Use::ApplyConfiguration => Mutation::ApplyConfiguration(checked.expression),
-                _ => Mutation::JsonPatch(checked.expression),
+                Use::ApplyConfiguration => Mutation::ApplyConfiguration(Box::new(checked.expression)),
+                _ => Mutation::JsonPatch(Box::new(checked.expression)),
             };
             Some(Route {
                 name: name.into(),

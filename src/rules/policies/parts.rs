@@ -62,7 +62,8 @@ impl Builder {
         let constraints = constraints(policy, &mut shape);
         let binding_constraints = binding
             .match_resources
-            .map(|resources| of_policy(resources, "spec.matchResources", &mut of_binding));
+            .map(|resources| of_policy(resources, "spec.matchResources", &mut of_binding))
+            .map(Box::new);
         check_names(policy, &mut shape);
 
         let names = policy.variables.iter().map(|variable| variable.name.as_str());

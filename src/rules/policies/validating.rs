@@ -112,7 +112,7 @@ fn validation(written: &Validation, index: usize, builder: &mut Builder) -> Opti
         Ok(checked) => {
             builder.effects.routes.push(Some((checked.necessary, false)));
             let text = written.message.as_deref().map(str::trim).filter(|text| !text.is_empty());
-            let message = Message { text: text.map(Arc::from), expression };
+            let message = Message { text: text.map(Arc::from), expression: expression.map(Box::new) };
             Some(Route {
                 name: name.into(),
                 predicate: Some(checked.expression),
