@@ -21,7 +21,7 @@ lint: ## Formatting and lints, warnings refused
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-unit: plane oracle-binary transport ## All tests but the fuzzers
+unit: plane oracle-binary transport render ## All tests but the fuzzers
 	cargo test --locked --workspace
 
 plane: ## A real etcd and API server for tests, built once (needs Go)
@@ -29,6 +29,9 @@ plane: ## A real etcd and API server for tests, built once (needs Go)
 
 transport: ## The API server's side of a webhook as a client for tests, built once (needs Go)
 	@tests/transport/build.sh
+
+render: ## Helm and kustomize as a renderer for tests, built once (needs Go)
+	@tests/deploy/render/build.sh
 
 cluster: build plane ## A real API server on loopback with Usher beside it, until Ctrl-C
 	cargo run --locked --example cluster -- $(BINARY)
@@ -57,4 +60,4 @@ deny: ## Licences, bans and sources of the dependencies
 crd: build ## Write the generated CRD
 	$(BINARY) crd > deploy/crd/usher.dev_routingrules.yaml
 
-.PHONY: help run build test lint unit plane transport cluster fuzz bench deny crd oracle oracle-binary
+.PHONY: help run build test lint unit plane transport render cluster fuzz bench deny crd oracle oracle-binary

@@ -9,6 +9,8 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
 use usher::api::RulePhase;
 
+use crate::deploy::rendering::helm;
+
 use super::registering::{free_port, validating};
 use super::server::Usher;
 use super::world::{World, until};
@@ -251,8 +253,10 @@ fn kubeconfig_of_account(world: &World, directory: &std::path::Path) -> std::pat
 async fn the_roles_that_are_shipped_are_enough_and_no_more() {
     let world = World::own("roles").await;
     world.namespace(SYSTEM).await;
-    let manifest = std::fs::read("deploy/cluster.yaml").unwrap();
-    for (value, _) in usher::source::read_values("deploy/cluster.yaml", &manifest).unwrap() {
+    for (name, value) in helm(&serde_json::json!({"admissionPolicies": true})).objects {
+        if !name.contains("Role") && !name.starts_with("ServiceAccount/") {
+            continue;
+        }
         let object: kube::api::DynamicObject = serde_json::from_value(value).unwrap();
         let kind = kube::core::GroupVersionKind::try_from(object.types.as_ref().unwrap()).unwrap();
         let resource = kube::api::ApiResource::from_gvk(&kind);

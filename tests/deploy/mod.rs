@@ -1,7 +1,12 @@
-//! The manifests for a cluster: they parse, what they refer to exists, and Usher itself keeps the rules that it ships.
+//! What deploy/ has: rendered by the libraries of Helm and kustomize, compared, and held against what it must be.
+
+mod baseline;
+mod chart;
+pub(crate) mod rendering;
+mod same;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Parser;
 use serde_json::{Value, json};
@@ -11,13 +16,26 @@ use usher::source::{Object, read_manifest, read_values};
 use usher::webhook::{Endpoint, ServerArgs};
 
 use crate::policies::{context, create, rule_set};
+use rendering::{COMPONENTS, Objects, combinations, deploy, kustomize};
 
 /// What is made by hand and only named: see deploy/README.md.
 const MADE_BY_HAND: &[(&str, &str)] = &[("Secret", "usher-tls")];
 
+/// The base, and the base with rules from files.
+fn both_sources() -> [Objects; 2] {
+    let files: Vec<_> = COMPONENTS.into_iter().filter(|component| component.folder == "files").collect();
+    assert_eq!(files.len(), 1);
+    [kustomize(&[]), kustomize(&files)]
+}
+
 #[test]
 fn everything_that_the_deployment_names_exists() {
-    let objects = objects("usher.yaml");
+    for components in combinations() {
+        names_what_exists(&kustomize(&components));
+    }
+}
+
+fn names_what_exists(objects: &Objects) {
     let deployment = &objects["Deployment/usher"];
     let pod = &deployment["spec"]["template"]["spec"];
     let mut named = vec![("ServiceAccount", pod["serviceAccountName"].as_str().unwrap())];
@@ -26,7 +44,7 @@ fn everything_that_the_deployment_names_exists() {
         named.extend(volume["configMap"]["name"].as_str().map(|name| ("ConfigMap", name)));
         named.extend(volume["secret"]["secretName"].as_str().map(|name| ("Secret", name)));
     }
-    assert_eq!(named.len(), 3);
+    assert!(named.len() >= 2);
     for reference in named {
         let (kind, name) = reference;
         let exists = objects.contains_key(&format!("{kind}/{name}")) || MADE_BY_HAND.contains(&reference);
@@ -58,46 +76,66 @@ fn everything_that_the_deployment_names_exists() {
             "{port:?} is no port of the container"
         );
     }
-    for (key, object) in &objects {
-        let cluster_scoped = key.starts_with("Namespace/") || key.starts_with("ClusterRole/");
+    for (key, object) in objects {
+        let (kind, name) = key.split_once('/').unwrap();
+        let is_of_the_cluster =
+            ["Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"].contains(&kind);
+        // Events of objects without a namespace are there.
+        let home = if name == "usher-events" { "default" } else { "usher-system" };
         let namespace = object["metadata"]["namespace"].as_str();
-        assert_eq!(namespace, (!cluster_scoped).then_some("usher-system"), "the namespace of {key}");
+        assert_eq!(namespace, (!is_of_the_cluster).then_some(home), "the namespace of {key}");
     }
 }
 
 #[test]
 fn the_deployment_starts_the_server_with_flags_that_it_has() {
+    /// What of the flags is about files of the container; tests/cluster starts the server with all of them.
     #[derive(Debug, Parser)]
     struct Serve {
         #[arg(long)]
         rules: Vec<PathBuf>,
+        #[arg(long)]
+        cluster: bool,
+        #[arg(long)]
+        cluster_cache: Option<PathBuf>,
+        #[arg(long)]
+        webhook_ca_file: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArgs,
     }
-    let objects = objects("usher.yaml");
-    let container = &objects["Deployment/usher"]["spec"]["template"]["spec"]["containers"][0];
-    let args: Vec<&str> =
-        container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-    let serve = Serve::try_parse_from(&args).unwrap();
-    let mounts = strings(&container["volumeMounts"], "mountPath");
-    let files = serve.rules.iter().chain(&serve.server.tls_cert).chain(&serve.server.tls_key);
-    for file in files {
-        assert!(mounts.iter().any(|mount| file.starts_with(mount)), "{} is not mounted", file.display());
+    for objects in both_sources() {
+        let container = &objects["Deployment/usher"]["spec"]["template"]["spec"]["containers"][0];
+        let args: Vec<&str> =
+            container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+        let serve = Serve::try_parse_from(&args).unwrap();
+        assert_ne!(serve.cluster, !serve.rules.is_empty());
+        let mounts = strings(&container["volumeMounts"], "mountPath");
+        let own = serve.rules.iter().chain(&serve.cluster_cache).chain(&serve.webhook_ca_file);
+        let files: Vec<_> = own.chain(&serve.server.tls_cert).chain(&serve.server.tls_key).collect();
+        assert_eq!(files.len(), args.len() - 1 - usize::from(serve.cluster), "{args:?}");
+        for file in files {
+            let is_mounted = mounts.iter().any(|mount| file.starts_with(mount));
+            assert!(is_mounted, "{} is not mounted", file.display());
+        }
+        for (name, port) in [("webhook", serve.server.bind.port()), ("admin", serve.server.admin_bind.port())]
+        {
+            let ports = container["ports"].as_array().unwrap();
+            let declared = ports.iter().find(|declared| declared["name"] == name).unwrap();
+            assert_eq!(declared["containerPort"], port, "{name}");
+        }
+        let pod = &objects["Deployment/usher"]["spec"]["template"]["spec"];
+        let sleep = container.pointer("/lifecycle/preStop/sleep/seconds").and_then(Value::as_u64).unwrap();
+        let drain = serve.server.drain_settings().grace.as_secs();
+        assert!(
+            sleep + drain < pod["terminationGracePeriodSeconds"].as_u64().unwrap(),
+            "the drain is cut off"
+        );
     }
-    for (name, port) in [("webhook", serve.server.bind.port()), ("admin", serve.server.admin_bind.port())] {
-        let ports = container["ports"].as_array().unwrap();
-        let declared = ports.iter().find(|declared| declared["name"] == name).unwrap();
-        assert_eq!(declared["containerPort"], port, "{name}");
-    }
-    let pod = &objects["Deployment/usher"]["spec"]["template"]["spec"];
-    let sleep = container.pointer("/lifecycle/preStop/sleep/seconds").and_then(Value::as_u64).unwrap();
-    let drain = serve.server.drain_settings().grace.as_secs();
-    assert!(sleep + drain < pod["terminationGracePeriodSeconds"].as_u64().unwrap(), "the drain is cut off");
 }
 
 #[test]
 fn the_rules_of_the_config_map_are_accepted() {
-    let objects = objects("usher.yaml");
+    let [_, objects] = both_sources();
     let data = objects["ConfigMap/usher-rules"]["data"].as_object().unwrap();
     assert!(!data.is_empty());
     for (name, text) in data {
@@ -114,7 +152,7 @@ fn the_rules_of_the_config_map_are_accepted() {
 
 #[test]
 fn the_webhook_configurations_call_the_endpoint_of_each_class() {
-    let service = &objects("usher.yaml")["Service/usher"];
+    let service = &kustomize(&[])["Service/usher"];
     let configurations = objects("webhooks.yaml");
     let mut paths = Vec::new();
     for (kind, phase) in
@@ -153,7 +191,7 @@ fn the_webhook_configurations_call_the_endpoint_of_each_class() {
 
 #[test]
 fn usher_keeps_the_rules_that_it_ships() {
-    let objects = objects("usher.yaml");
+    let objects = kustomize(&[]);
     let mut pod = objects["Deployment/usher"]["spec"]["template"].clone();
     pod["apiVersion"] = "v1".into();
     pod["kind"] = "Pod".into();
@@ -162,15 +200,6 @@ fn usher_keeps_the_rules_that_it_ships() {
     for rejection in create(&rule_set("good-practice"), &pod).rejections {
         // Its registry is for whoever deploys it to choose.
         assert_eq!(&*rejection.rule, "allowed-registries", "{rejection:?}");
-    }
-}
-
-#[test]
-fn the_kustomization_names_files_that_exist() {
-    let text = std::fs::read_to_string(deploy().join("kustomization.yaml")).unwrap();
-    let (kustomization, _) = read_values("kustomization.yaml", text.as_bytes()).unwrap().remove(0);
-    for resource in kustomization["resources"].as_array().unwrap() {
-        assert!(deploy().join(resource.as_str().unwrap()).is_file(), "{resource} does not exist");
     }
 }
 
@@ -190,8 +219,4 @@ fn objects(file: &str) -> BTreeMap<String, Value> {
 
 fn strings<'v>(list: &'v Value, field: &str) -> Vec<&'v str> {
     list.as_array().unwrap().iter().map(|item| item[field].as_str().unwrap()).collect()
-}
-
-fn deploy() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")
 }
