@@ -1,9 +1,12 @@
 //! Usher against a real API server.
 
+mod account;
 mod control_plane;
+mod forbidden;
 mod lockout;
 mod registering;
 mod registration;
+mod rights;
 mod server;
 mod source;
 mod status;

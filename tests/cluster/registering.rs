@@ -39,9 +39,7 @@ pub(super) async fn registering(world: &World, more: &[&str]) -> Usher {
 }
 
 pub(super) async fn world(name: &str) -> World {
-    let world = World::own(name).await;
-    world.namespace(SYSTEM).await;
-    world
+    World::own(name).await
 }
 
 /// A rule about one kind of object of the core group.

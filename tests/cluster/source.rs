@@ -7,6 +7,7 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
+use super::account::grant_parameters;
 use super::server::{Usher, kubeconfig_to_nobody};
 use super::world::{World, until};
 
@@ -157,6 +158,7 @@ async fn without_the_api_server_and_without_a_file_nobody_is_told_that_it_is_rea
 #[tokio::test(flavor = "multi_thread")]
 async fn params_are_watched_for_as_long_as_a_rule_names_them() {
     let world = World::shared("params").await;
+    grant_parameters(&world.client, &world.namespace).await;
     let objects: Api<ConfigMap> = Api::namespaced(world.client.clone(), &world.namespace);
     let params = |names: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "forbidden"}, "data": {"names": names}});
     let apply = PatchParams::apply("tests").force();
@@ -231,6 +233,7 @@ async fn rules_of_files_and_of_the_cluster_are_in_force_together() {
 #[tokio::test(flavor = "multi_thread")]
 async fn admission_policies_of_the_cluster_are_served_when_asked_for() {
     let world = World::shared("policies").await;
+    world.grant(&json!({"admissionPolicies": true})).await;
     let policies: Api<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy> =
         Api::all(world.client.clone());
     let bindings: Api<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding> =

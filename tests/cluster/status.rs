@@ -9,9 +9,6 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
 use usher::api::RulePhase;
 
-use crate::deploy::rendering::helm;
-
-use super::registering::{free_port, validating};
 use super::server::Usher;
 use super::world::{World, until};
 
@@ -63,7 +60,6 @@ fn status_writes(world: &World) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_status_says_what_is_in_force_and_why_not() {
     let world = World::own("status").await;
-    world.namespace(SYSTEM).await;
     let usher = replica(&world, "one").await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "first")).await;
     let status = world.until_condition("names", "Ready", "True", 1).await;
@@ -117,7 +113,6 @@ async fn a_status_says_what_is_in_force_and_why_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ready_means_that_every_replica_decides_by_the_new_generation() {
     let world = World::own("ready").await;
-    world.namespace(SYSTEM).await;
     let replicas = [replica(&world, "a").await, replica(&world, "b").await, replica(&world, "c").await];
     for generation in 1..=20 {
         world.apply(&rule("names", "object.metadata.name == 'a'", &format!("number-{generation}"))).await;
@@ -145,7 +140,6 @@ async fn ready_means_that_every_replica_decides_by_the_new_generation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_replica_leads_when_the_leader_is_killed_or_leaves() {
     let world = World::own("leaders").await;
-    world.namespace(SYSTEM).await;
     let first = replica(&world, "first").await;
     until_led_by(&world, |holder| holder == "first").await;
     world.apply(&rule("before", "object.metadata.name == 'b'", "text")).await;
@@ -175,7 +169,6 @@ async fn another_replica_leads_when_the_leader_is_killed_or_leaves() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_was_frozen_writes_nothing_old() {
     let world = World::own("frozen").await;
-    world.namespace(SYSTEM).await;
     let first = replica(&world, "first").await;
     until_led_by(&world, |holder| holder == "first").await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "old")).await;
@@ -206,7 +199,6 @@ async fn a_leader_that_was_frozen_writes_nothing_old() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_a_file_overrides_is_not_said_to_be_in_force() {
     let world = World::own("overridden").await;
-    world.namespace(SYSTEM).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("rules.yaml");
     std::fs::write(&file, rule("names", "object.metadata.name == 'a'", "of the file")).unwrap();
@@ -224,7 +216,6 @@ async fn a_rule_that_a_file_overrides_is_not_said_to_be_in_force() {
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_of_others_stay() {
     let world = World::own("foreign").await;
-    world.namespace(SYSTEM).await;
     let _usher = replica(&world, "one").await;
     world.apply(&rule("names", "object.metadata.name == 'a'", "text")).await;
     world.until_condition("names", "Ready", "True", 1).await;
@@ -237,95 +228,4 @@ async fn conditions_of_others_stay() {
     let status = world.until_condition("names", "Ready", "True", 2).await;
     let types: Vec<&str> = status.conditions.iter().map(|condition| condition.type_.as_str()).collect();
     assert!(types.contains(&"example.com/Reviewed"), "{types:?}");
-}
-
-/// A kubeconfig of Usher's account: the administrator, who speaks for it.
-fn kubeconfig_of_account(world: &World, directory: &std::path::Path) -> std::path::PathBuf {
-    let path = directory.join("account");
-    let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
-    let account = "user: {as: \"system:serviceaccount:usher-system:usher\", client-certificate";
-    assert!(text.contains("user: {client-certificate"));
-    std::fs::write(&path, text.replace("user: {client-certificate", account)).unwrap();
-    path
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_roles_that_are_shipped_are_enough_and_no_more() {
-    let world = World::own("roles").await;
-    world.namespace(SYSTEM).await;
-    for (name, value) in helm(&serde_json::json!({"admissionPolicies": true})).objects {
-        if !name.contains("Role") && !name.starts_with("ServiceAccount/") {
-            continue;
-        }
-        let object: kube::api::DynamicObject = serde_json::from_value(value).unwrap();
-        let kind = kube::core::GroupVersionKind::try_from(object.types.as_ref().unwrap()).unwrap();
-        let resource = kube::api::ApiResource::from_gvk(&kind);
-        let api: Api<kube::api::DynamicObject> = match &object.metadata.namespace {
-            Some(namespace) => Api::namespaced_with(world.client.clone(), namespace, &resource),
-            None => Api::all_with(world.client.clone(), &resource),
-        };
-        let name = object.metadata.name.clone().unwrap();
-        api.patch(&name, &PatchParams::apply("tests"), &Patch::Apply(object)).await.unwrap();
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let kubeconfig = kubeconfig_of_account(&world, directory.path());
-    let port = free_port();
-    let url = format!("--webhook-url=https://127.0.0.1:{port}");
-    let flags = ["--cluster", "--replica-name=one", "--admission-policies", &url];
-    let usher = Usher::start_on(port, &kubeconfig, &flags).await;
-    usher.until_ready().await;
-    world.apply(&rule("names", "object.metadata.name == 'a'", "text")).await;
-    world.until_condition("names", "Ready", "True", 1).await;
-    world.until_denied("a", "[names/r] text").await;
-    validating(&world.client).delete("usher", &DeleteParams::default()).await.unwrap();
-    until("it is registered again", async || {
-        let stored = validating(&world.client).get_opt("usher").await.unwrap()?;
-        stored.metadata.owner_references
-    })
-    .await;
-    world.until_denied("a", "[names/r] text").await;
-    let events: Api<Event> = Api::namespaced(world.client.clone(), "default");
-    until("an event is written", async || {
-        (!events.list(&ListParams::default()).await.unwrap().items.is_empty()).then_some(())
-    })
-    .await;
-    assert_eq!(usher.terminate(), Some(0));
-    let leases: Api<Lease> = Api::namespaced(world.client.clone(), SYSTEM);
-    assert!(leases.get_opt("usher-replica-one").await.unwrap().is_none(), "it has left");
-    let log = world.plane().audit_log();
-    let refused: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("serviceaccount:usher-system:usher") && line.contains("\"code\":403"))
-        .collect();
-    assert!(refused.is_empty(), "{refused:#?}");
-    let account = kube::config::Kubeconfig::read_from(&kubeconfig).unwrap();
-    let config =
-        kube::Config::from_custom_kubeconfig(account, &kube::config::KubeConfigOptions::default()).await;
-    let client = kube::Client::try_from(config.unwrap()).unwrap();
-    let rules: Api<usher::api::RoutingRule> = Api::all(client.clone());
-    let spec = json!({"spec": {"priority": 7}});
-    let forbidden = rules.patch("names", &PatchParams::default(), &Patch::Merge(spec)).await;
-    assert!(
-        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
-        "it may not change rules"
-    );
-    let hook = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "another"}, "webhooks": []});
-    let forbidden =
-        validating(&client).patch("another", &PatchParams::apply("tests"), &Patch::Apply(hook)).await;
-    assert!(
-        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
-        "it may not make other webhook configurations"
-    );
-    let forbidden = validating(&client).list(&ListParams::default()).await;
-    assert!(
-        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
-        "it may not list those of others"
-    );
-    let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::all(client);
-    let forbidden = secrets.list(&ListParams::default()).await;
-    assert!(
-        matches!(forbidden, Err(kube::Error::Api(status)) if status.code == 403),
-        "it may not read Secrets"
-    );
 }

@@ -8,12 +8,17 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::json;
 
+use crate::deploy::rendering::helm;
+
+use super::account;
 use super::registering::{SYSTEM, mutating, policy, registering, rule, validating, world};
 use super::world::{World, until};
 
 /// Runs the command; what it says to people and what it has deleted.
 async fn uninstall(world: &World) -> (String, Vec<String>) {
-    let kubeconfig = world.kubeconfig();
+    // By the account of the chart's hook.
+    account::grant(&world.client, &helm(&json!({})).hooks).await;
+    let kubeconfig = account::kubeconfig(&world.client, "usher-uninstall", &world.plane().kubeconfig()).await;
     let run = move || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_usher"));
         let done = command.args(["uninstall", "--kubeconfig"]).arg(kubeconfig).assert().success();

@@ -12,7 +12,11 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 use usher::api::{RoutingRule, RoutingRuleStatus, crd};
 
+use crate::deploy::rendering::helm;
+
+use super::account;
 use super::control_plane::ControlPlane;
+use super::registering::SYSTEM;
 
 /// No test waits longer for anything; what it waits for takes less than a second alone.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,8 +31,10 @@ enum Plane {
 
 pub(super) struct World {
     plane: Plane,
+    /// Of an administrator.
     pub(super) client: Client,
     pub(super) namespace: String,
+    kubeconfig: PathBuf,
 }
 
 impl World {
@@ -39,18 +45,28 @@ impl World {
             *shared = Some(ControlPlane::start(directory("shared")).await);
         }
         let client = shared.as_ref().unwrap().client().await;
-        let world = Self { plane: Plane::Shared(shared), client, namespace: namespace.to_owned() };
-        world.install().await;
-        world
+        Self::installed(Plane::Shared(shared), client, namespace).await
     }
 
     /// A control plane that the test may break.
     pub(super) async fn own(name: &str) -> Self {
         let plane = ControlPlane::start(directory(name)).await;
         let client = plane.client().await;
-        let world = Self { plane: Plane::Own(Box::new(plane)), client, namespace: name.to_owned() };
+        Self::installed(Plane::Own(Box::new(plane)), client, name).await
+    }
+
+    async fn installed(plane: Plane, client: Client, namespace: &str) -> Self {
+        let mut world = Self { plane, client, namespace: namespace.to_owned(), kubeconfig: PathBuf::new() };
         world.install().await;
+        world.grant(&json!({})).await;
+        world.kubeconfig = account::kubeconfig(&world.client, "usher", &world.plane().kubeconfig()).await;
         world
+    }
+
+    /// Gives Usher's account the rights that the chart gives it with these values.
+    pub(super) async fn grant(&self, values: &Value) {
+        self.namespace(SYSTEM).await;
+        account::grant(&self.client, &helm(values).objects).await;
     }
 
     pub(super) fn plane(&self) -> &ControlPlane {
@@ -68,8 +84,9 @@ impl World {
         }
     }
 
+    /// Of Usher's account, which has the rights that the chart gives it.
     pub(super) fn kubeconfig(&self) -> PathBuf {
-        self.plane().kubeconfig()
+        self.kubeconfig.clone()
     }
 
     async fn install(&self) {
