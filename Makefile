@@ -32,6 +32,7 @@ transport: ## The API server's side of a webhook as a client for tests, built on
 
 render: ## Helm and kustomize as a renderer for tests, built once (needs Go)
 	@tests/deploy/render/build.sh
+	@tests/deploy/render/definitions.sh
 
 cluster: build plane ## A real API server on loopback with Usher beside it, until Ctrl-C
 	cargo run --locked --example cluster -- $(BINARY)

@@ -4,6 +4,7 @@ mod account;
 mod control_plane;
 mod forbidden;
 mod lockout;
+mod manifests;
 mod registering;
 mod registration;
 mod rights;

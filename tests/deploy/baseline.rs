@@ -73,7 +73,7 @@ fn every_container_is_restricted_in_every_combination() {
 }
 
 /// The Pod that an object is or makes.
-pub(super) fn pod_of(object: &Value) -> Option<&Value> {
+pub(crate) fn pod_of(object: &Value) -> Option<&Value> {
     match object["kind"].as_str().unwrap() {
         "Pod" => object.get("spec"),
         "Deployment" | "Job" => object.pointer("/spec/template/spec"),

@@ -15,6 +15,8 @@ use usher::rules::accept;
 use usher::source::{Object, read_manifest, read_values};
 use usher::webhook::{Endpoint, ServerArgs};
 
+pub(crate) use baseline::pod_of;
+
 use crate::policies::{context, create, rule_set};
 use rendering::{COMPONENTS, Objects, combinations, deploy, kustomize};
 
