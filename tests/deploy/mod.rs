@@ -2,6 +2,7 @@
 
 mod baseline;
 mod chart;
+mod container;
 pub(crate) mod rendering;
 mod same;
 
