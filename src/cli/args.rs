@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::terminal::Color;
 use super::{
-    Exit, check, completions, crd, eval, explain, serve, terminal, uninstall, version, webhook_config,
+    Exit, check, completions, crd, eval, explain, ping, serve, terminal, uninstall, version, webhook_config,
 };
 
 /// Version of the JSON that the commands write.
@@ -39,6 +39,7 @@ pub(super) enum Command {
     Check(check::CheckArgs),
     Crd(crd::CrdArgs),
     WebhookConfig(webhook_config::WebhookConfigArgs),
+    Ping(ping::PingArgs),
     Uninstall(uninstall::UninstallArgs),
     Explain(explain::ExplainArgs),
     Version(version::VersionArgs),

@@ -12,6 +12,7 @@ mod completions;
 mod crd;
 mod eval;
 mod explain;
+mod ping;
 pub mod serve;
 mod uninstall;
 mod version;
@@ -54,6 +55,7 @@ fn run(command: Command) -> Exit {
         Command::Serve(args) => serve::run(*args),
         Command::Crd(args) => crd::run(args),
         Command::WebhookConfig(args) => webhook_config::run(args),
+        Command::Ping(args) => ping::run(args),
         Command::Uninstall(args) => uninstall::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Version(args) => version::run(args),

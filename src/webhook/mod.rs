@@ -46,6 +46,6 @@ pub use handler::{Admit, Handler};
 pub use listener::{ConnectionLimits, Listener};
 pub use memory::{EvaluationLimits, ReviewLimits};
 pub use metrics::AdmissionMetrics;
-pub use review::{Refusal, Review, ReviewVersion, parse as parse_review};
+pub use review::{Refusal, Review, ReviewVersion, answer_to, parse as parse_review, question};
 pub use routes::{Routed, Webhook};
 pub use signals::termination_signals;

@@ -282,3 +282,25 @@ fn uninstalling_runs_the_command_before_and_after_with_rights_of_its_own() {
     assert_eq!(pod["containers"][0]["args"], json!(["uninstall", "--own-namespace=usher-system"]));
     assert_eq!(pod["serviceAccountName"], "usher-uninstall");
 }
+
+#[test]
+fn helm_test_asks_the_service_with_the_authority_and_without_the_key() {
+    let values =
+        json!({"certs": {"secretName": "s"}, "networkPolicy": {"controlPlaneCIDRs": ["10.0.0.0/28"]}});
+    let release = helm(&values);
+    let test = &release.hooks["Pod/usher-test"];
+    assert_eq!(test["metadata"]["annotations"]["helm.sh/hook"], "test");
+    let container = &test["spec"]["containers"][0];
+    let flags = ["ping", "https://usher.usher-system.svc", "--ca-file=/etc/usher/tls/ca.crt"];
+    assert_eq!(container["args"], json!(flags));
+    assert_eq!(container["image"], "usher:0.1.0");
+    let secret =
+        json!({"secretName": "s", "defaultMode": 0o440, "items": [{"key": "ca.crt", "path": "ca.crt"}]});
+    assert_eq!(test["spec"]["volumes"][0]["secret"], secret);
+    assert_eq!(test["spec"]["automountServiceAccountToken"], false);
+    // It is let in where only the control plane is, and the Service does not take it for a replica.
+    let label = json!({"app.kubernetes.io/name": "usher-test"});
+    let from = &release.objects["NetworkPolicy/usher"]["spec"]["ingress"][0]["from"];
+    assert_eq!(from[1]["podSelector"]["matchLabels"], label);
+    assert_eq!(test["metadata"]["labels"]["app.kubernetes.io/name"], label["app.kubernetes.io/name"]);
+}

@@ -5,10 +5,12 @@
 
 mod answer;
 mod envelope;
+mod question;
 mod warnings;
 
 pub(super) use answer::{Denial, Verdict, write_answer, write_denial};
 pub use envelope::{Refusal, Review, parse};
+pub use question::{answer_to, question};
 
 /// The version of the review, which the answer must have too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
