@@ -30,8 +30,9 @@ plane: ## A real etcd and API server for tests, built once (needs Go)
 transport: ## The API server's side of a webhook as a client for tests, built once (needs Go)
 	@tests/transport/build.sh
 
-render: ## Helm and kustomize as a renderer for tests, built once (needs Go)
+render: ## Helm, kustomize and Prometheus' checks of alerts as programs for tests, built once (needs Go)
 	@tests/deploy/render/build.sh
+	@tests/deploy/alerts/build.sh
 	@tests/deploy/render/definitions.sh
 
 cluster: build plane ## A real API server on loopback with Usher beside it, until Ctrl-C

@@ -10,6 +10,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use crate::deploy::alerts::{check, shipped};
 use crate::deploy::rendering::{Objects, helm};
 
 use super::registering::{SYSTEM, free_port, validating};
@@ -88,6 +89,16 @@ fn rule(reason: &str) -> String {
     )
 }
 
+/// Of a server with the flags of the Deployment; the API server's own are for its own tests.
+async fn every_alert_is_about_metrics_that_are_there(usher: &Usher) {
+    let (_, scraped) = usher.get("/metrics").await;
+    let names = check(&shipped()).metrics.into_values().flatten().filter(|name| name.starts_with("usher_"));
+    for name in names {
+        let is_there = scraped.lines().any(|line| line.starts_with(&name) && !line.starts_with('#'));
+        assert!(is_there, "no {name} in {scraped}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_account_has_the_rights_that_it_needs_and_uses_all_of_them() {
     let world = World::own("rights").await;
@@ -148,6 +159,7 @@ async fn the_account_has_the_rights_that_it_needs_and_uses_all_of_them() {
     let leases: Api<Lease> = Api::namespaced(world.client.clone(), SYSTEM);
     let next = start("two").await;
     until("the other one leads", async || (next.metric("usher_leader").await == 1.0).then_some(())).await;
+    every_alert_is_about_metrics_that_are_there(&next).await;
     assert_eq!(next.terminate(), Some(0));
     assert!(leases.get_opt("usher-replica-two").await.unwrap().is_none(), "it has left");
 

@@ -1,5 +1,6 @@
 //! What deploy/ has: rendered by the libraries of Helm and kustomize, compared, and held against what it must be.
 
+pub(crate) mod alerts;
 mod baseline;
 mod chart;
 mod container;
