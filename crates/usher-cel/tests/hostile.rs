@@ -166,10 +166,9 @@ fn a_key_that_is_inserted_twice_is_found_in_one_pass() {
 #[case::lexical_errors(&"#".repeat(65_000))]
 #[case::and_without_operands(&format!("{}a", "a&&".repeat(21_666)))]
 #[case::unknown_members(&(0..3_000).map(|n| format!("zz{n}.foo(bar{n})")).collect::<Vec<_>>().join("||"))]
-#[case::lists_of_lists(&format!("[{}{}] == []", "[".repeat(700).as_str(), format!("{}1{}", "[[".repeat(20), "]]".repeat(20))))]
-#[case::many_lists_of_lists(&format!("[{}] == []", vec![format!("{}1{}", "[".repeat(40), "]".repeat(40)); 700].join(",")))]
-#[case::many_maps_of_maps(&format!("[{}] == []", vec![format!("{}1{}", "{'a':".repeat(40), "}".repeat(40)); 200].join(",")))]
-#[case::deep_types(&format!("{}{}1{}{}] == []", "[".repeat(200), "[[".repeat(20), "]]".repeat(20), "]".repeat(200)))]
+#[case::lists_of_lists(&format!("[{}] == []", vec![nested("[", "1", "]", 40); 700].join(",")))]
+#[case::maps_of_maps(&format!("[{}] == []", vec![nested("{'a':", "1", "}", 40); 200].join(",")))]
+#[case::deep_types(&format!("{} == []", nested("[", "1", "]", 240)))]
 fn texts_of_64_kib_are_compiled_or_refused_at_once_on_a_small_stack(#[case] text: &str) {
     let text = text.to_owned();
     std::thread::Builder::new()
@@ -225,6 +224,10 @@ fn programs_that_nest_without_end_are_an_error() {
         .evaluate(&Itself(&program, &arena), &arena, &mut Meter::new(COST_LIMIT))
         .expect_err("it never ends");
     assert!(!error.kind.is_absorbable(), "{error:?}");
+}
+
+fn nested(open: &str, inside: &str, close: &str, depth: usize) -> String {
+    format!("{}{inside}{}", open.repeat(depth), close.repeat(depth))
 }
 
 /// Time that this thread has had a processor; the time of day where the system does not tell.

@@ -23,6 +23,10 @@ fn json(text: &str) -> String {
     serde_json::to_string(text).expect("text is JSON")
 }
 
+fn nested(depth: usize) -> String {
+    format!("{}1{}", "[".repeat(depth), "]".repeat(depth))
+}
+
 fn many_variables() -> String {
     let variables: Vec<_> = (0..1_400).map(|n| format!(r#"{{"name":"v{n}","expression":"1"}}"#)).collect();
     let routes = r#""routes":[{"name":"r","predicate":"true","warn":{"message":"m"}}]"#;
@@ -58,8 +62,8 @@ fn empty_lines_in_quotes() -> String {
 #[case::unknown_functions(&rule(&(0..3_000).map(|n| format!("zz{n}.foo(bar{n})")).collect::<Vec<_>>().join("||")))]
 #[case::unknown_fields(&rule(&vec!["request.nope"; 4_000].join(" == ")))]
 #[case::unknown_variables(&rule(&(0..3_500).map(|n| format!("variables.a{n}")).collect::<Vec<_>>().join(" + ")))]
-#[case::large_types(&rule(&format!("{}{}1{}{} == []", "[".repeat(100), "[[".repeat(20), "]]".repeat(20), "]".repeat(100))))]
-#[case::many_large_types(&rule(&format!("[{}] == []", vec![format!("{}1{}", "[".repeat(40), "]".repeat(40)); 700].join(","))))]
+#[case::large_types(&rule(&format!("{} == []", nested(240))))]
+#[case::many_large_types(&rule(&format!("[{}] == []", vec![nested(40); 700].join(","))))]
 #[case::mixed_types(&rule(&format!("[{}] == 1", vec!["{'a': [1]}.b + 'x'"; 3_000].join(","))))]
 #[case::patterns(&rule(&vec![r"object.x.matches('[\\pL]{900}')"; 1_800].join("||")))]
 #[case::many_routes_with_patterns(&many_routes_with_patterns())]
