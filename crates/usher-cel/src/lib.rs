@@ -10,7 +10,7 @@
 //! Trees live in arenas, so that even dropping one is flat.
 //!
 //! Modules in reading order: [`ast`], [`parse`], [`eval`] (values, errors, meter, evaluator), [`document`],
-//! [`check`], [`compile`], [`library`].
+//! [`check`], [`compile`], [`cost`] (before evaluation), [`library`].
 
 pub mod ast;
 mod issue;
@@ -21,6 +21,7 @@ pub mod eval;
 
 pub mod check;
 pub mod compile;
+pub mod cost;
 pub mod library;
 
 pub use compile::{Env, Program, compile};

@@ -5,8 +5,9 @@
 use super::arena::Arena;
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::meter::Meter;
-use super::size::{actual_size, traversal_cost};
+use super::size::actual_size;
 use super::value::Value;
+use crate::cost::terms::traversal;
 
 /// `a + b`: sum of numbers of one type, concatenation of strings, bytes, lists, shift of a timestamp by a duration. Charges 0.1 per
 /// code point or byte of both operands for strings and bytes, else 1.
@@ -16,7 +17,7 @@ use super::value::Value;
 pub fn add<'a>(a: &Value<'a>, b: &Value<'a>, arena: &'a Arena, meter: &mut Meter<'_>) -> EvalResult<'a> {
     let cost = match (a, b) {
         (Value::String(_), Value::String(_)) | (Value::Bytes(_), Value::Bytes(_)) => {
-            traversal_cost(actual_size(a) + actual_size(b))
+            traversal(actual_size(a) + actual_size(b))
         }
         _ => 1,
     };

@@ -5,17 +5,17 @@
 //! charge their own.
 
 use super::arena::Arena;
-use super::arithmetic;
 use super::compare::order;
 use super::equal::equal_within;
 use super::error::{ErrorKind, EvalError, EvalResult};
 use super::meter::Meter;
-use super::size::{actual_size, traversal_cost};
+use super::size::actual_size;
 use super::trace::Trace;
 use super::value::Value;
-use super::{Activation, call, fold, literal, operand, select};
+use super::{Activation, arithmetic, call, fold, literal, operand, select};
 use crate::ast::operators as op;
 use crate::compile::{Accumulator, Arithmetic, Comparison, Node, NodeId, Program};
+use crate::cost::terms::traversal;
 
 /// Comprehension variables that need no memory of the arena.
 const INLINE_LOCALS: usize = 8;
@@ -283,8 +283,8 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         let size = |value: &Option<Value<'a>>| value.as_ref().map_or(1, actual_size);
         let units = match (cost, left, right) {
             (CostOfErrors::Flat, ..) => 1,
-            (CostOfErrors::Smaller, left, right) => traversal_cost(size(&left).min(size(&right))),
-            (CostOfErrors::Sum, left, right) => traversal_cost(size(&left) + size(&right)),
+            (CostOfErrors::Smaller, left, right) => traversal(size(&left).min(size(&right))),
+            (CostOfErrors::Sum, left, right) => traversal(size(&left) + size(&right)),
             (CostOfErrors::Container, _, container) => size(&container),
         };
         self.meter.charge(units).err().unwrap_or(error)
@@ -308,7 +308,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             }
             _ => {}
         }
-        self.meter.charge(traversal_cost(actual_size(left).min(actual_size(right))))?;
+        self.meter.charge(traversal(actual_size(left).min(actual_size(right))))?;
         equal_within(left, right, self.meter)
     }
 
@@ -354,10 +354,10 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         let cost = match (&left, &right) {
             _ if flat_cost => 1,
             (Value::String(a), Value::String(b)) => {
-                traversal_cost(a.chars().count().min(b.chars().count()) as u64)
+                traversal(a.chars().count().min(b.chars().count()) as u64)
             }
-            (Value::Bytes(a), Value::Bytes(b)) => traversal_cost(a.len().min(b.len()) as u64),
-            (left, right) => traversal_cost(actual_size(left).min(actual_size(right))),
+            (Value::Bytes(a), Value::Bytes(b)) => traversal(a.len().min(b.len()) as u64),
+            (left, right) => traversal(actual_size(left).min(actual_size(right))),
         };
         self.meter.charge(cost)?;
         let order =
@@ -439,7 +439,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
         if error.kind == ErrorKind::NoSuchOverload {
             // What it has been charged as a sum of anything else.
             self.meter.refund(1);
-            let cost = traversal_cost(actual_size(left) + actual_size(right));
+            let cost = traversal(actual_size(left) + actual_size(right));
             if let Err(spent) = self.meter.charge(cost) {
                 return spent;
             }

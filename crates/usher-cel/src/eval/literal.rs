@@ -7,16 +7,12 @@ use super::evaluator::Evaluator;
 use super::select::KeyText;
 use super::value::{Entry, Map, Object, Value};
 use crate::compile::{Element, MapElement, StructElement};
-
-/// Costs of literals, cel-go `common/cost.go`.
-const LIST_COST: u64 = 10;
-const MAP_COST: u64 = 30;
-const STRUCT_COST: u64 = 40;
+use crate::cost::terms::{NEW_LIST, NEW_MAP, NEW_STRUCT};
 
 #[inline(never)]
 pub(super) fn list<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, elements: &[Element]) -> EvalResult<'a> {
     let items = items(evaluator, elements);
-    charged(evaluator, LIST_COST, items).map(Value::List)
+    charged(evaluator, NEW_LIST, items).map(Value::List)
 }
 
 fn items<'a>(
@@ -45,7 +41,7 @@ fn items<'a>(
 #[inline(never)]
 pub(super) fn map<'a>(evaluator: &mut Evaluator<'_, '_, 'a>, elements: &[MapElement]) -> EvalResult<'a> {
     let entries = entries(evaluator, elements);
-    let entries = charged(evaluator, MAP_COST, entries)?;
+    let entries = charged(evaluator, NEW_MAP, entries)?;
     Ok(Value::Map(Map::new(entries, evaluator.arena)?))
 }
 
@@ -83,7 +79,7 @@ pub(super) fn structure<'a>(
     elements: &'a [StructElement],
 ) -> EvalResult<'a> {
     let fields = fields(evaluator, elements);
-    let fields = charged(evaluator, STRUCT_COST, fields)?;
+    let fields = charged(evaluator, NEW_STRUCT, fields)?;
     Ok(Value::Object(evaluator.arena.alloc(Object { type_name, fields })?))
 }
 

@@ -28,7 +28,7 @@ pub use error::{ErrorKind, EvalError, EvalResult};
 pub(crate) use evaluator::Evaluator;
 pub use meter::Meter;
 pub(crate) use select::KeyText;
-pub use size::{actual_size, traversal_cost};
+pub use size::actual_size;
 pub use timestamp::Timestamp;
 pub use trace::{Trace, TraceEntry};
 pub use value::{Entry, Map, Object, Opaque, Value, type_name};

@@ -16,12 +16,6 @@ pub fn actual_size(value: &Value<'_>) -> u64 {
     size as u64
 }
 
-/// What it costs to walk once over `size` code points or bytes: a tenth each, rounded up.
-pub fn traversal_cost(size: u64) -> u64 {
-    // In doubles, as Go computes it; the cast saturates, which is right for a cost.
-    (size as f64 * 0.1).ceil() as u64
-}
-
 /// Number of code points.
 fn code_points(text: &str) -> usize {
     // `is_ascii` runs over words, so the common case costs next to nothing.

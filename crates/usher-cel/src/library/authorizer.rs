@@ -20,9 +20,6 @@ const ERRORS_SINCE: u8 = 28;
 const SELECTORS_SINCE: u8 = 31;
 const ON_RESOURCE: &[Ty] = &[RESOURCE_CHECK, Ty::String];
 
-/// What Kubernetes charges for one question, whatever it takes.
-pub(super) const CHECK_COST: u64 = 350_000;
-
 pub(super) const OVERLOADS: &[Overload] = &[
     Overload::member(SINCE, "path", &[AUTHORIZER, Ty::String], PATH_CHECK, path),
     Overload::member(SINCE, "group", &[AUTHORIZER, Ty::String], GROUP_CHECK, group),
@@ -164,7 +161,7 @@ fn select<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>], narrow: Narrow<'a
 }
 
 fn check<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
-    call.charge(CHECK_COST)?;
+    call.charge(cost::CHECK)?;
     let (check, [verb]) = receiver(args)?;
     let Some(authorizer) = call.authorizer else {
         return Err(EvalError::invalid(

@@ -116,16 +116,16 @@ fn contains(net: IpNet, other: IpNet) -> bool {
 }
 
 /// A network's size, for costs, is the number of bytes that its prefix touches.
-fn size(net: IpNet) -> usize {
-    usize::from(net.prefix_len()).div_ceil(8)
+fn size(net: IpNet) -> u64 {
+    u64::from(net.prefix_len()).div_ceil(8)
 }
 
 fn ip_cost(net: IpNet) -> u64 {
-    cost::double_traversal(size(net))
+    cost::network(size(net), false)
 }
 
 fn cidr_cost(net: IpNet) -> u64 {
-    ip_cost(net) + cost::traversal(size(net)) + 1
+    cost::network(size(net), true)
 }
 
 fn receiver(args: &[Value<'_>]) -> Result<IpNet, Box<EvalError>> {

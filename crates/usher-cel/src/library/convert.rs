@@ -149,7 +149,7 @@ fn to_uint<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a
 fn to_string<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let value = only(args)?;
     if let Value::Bytes(bytes) = value {
-        call.charge(cost::traversal(bytes.len()))?;
+        call.charge(cost::traversal(bytes.len() as u64))?;
         return Ok(Value::String(utf8(bytes)?));
     }
     call.charge(1)?;

@@ -73,7 +73,7 @@ impl Format {
     }
 
     /// What upstream takes for the length of the regular expression behind the format.
-    pub(super) fn regex_size(self) -> usize {
+    pub(super) fn regex_size(self) -> u64 {
         match self {
             Self::Dns1123Label | Self::Dns1035Label | Self::Dns1123LabelPrefix | Self::Dns1035LabelPrefix => {
                 30
@@ -82,9 +82,9 @@ impl Format {
             Self::LabelValue => 40,
             Self::Uri => 1103,
             Self::Byte => 84,
-            Self::Uuid => UUID.len(),
+            Self::Uuid => UUID.len() as u64,
             // Upstream counts the pattern of times for dates as well.
-            Self::Date | Self::Datetime => TIME.len(),
+            Self::Date | Self::Datetime => TIME.len() as u64,
         }
     }
 

@@ -4,13 +4,11 @@
 use std::cmp::Ordering;
 
 use super::overload::{Call, Form, Implementation, Overload, Ty};
+use crate::cost::terms::{LIST_CALL, PAIR, TEXT_PAIR};
 use crate::eval::{EvalError, EvalResult, Value, compare, equal_within, is_comparable, type_name};
 
 /// Kubernetes' cap of `lists.range`; below it, the cost limit decides.
 const MAX_RANGE: i64 = 1_000_000;
-
-/// A call and the list that it creates.
-const BASE_COST: u64 = 11;
 
 const T: Ty = Ty::Param("T");
 const LIST: Ty = Ty::List(&T);
@@ -197,7 +195,7 @@ fn range<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> 
 }
 
 fn charge(call: &mut Call<'_, '_, '_>, work: u64) -> Result<(), Box<EvalError>> {
-    call.charge(work.saturating_add(BASE_COST))
+    call.charge(work.saturating_add(LIST_CALL))
 }
 
 fn charge_self_comparison(call: &mut Call<'_, '_, '_>, items: &[Value<'_>]) -> Result<(), Box<EvalError>> {
@@ -207,11 +205,11 @@ fn charge_self_comparison(call: &mut Call<'_, '_, '_>, items: &[Value<'_>]) -> R
 /// Twice the square of the length, a little more for strings and bytes, and a new list.
 pub(super) fn self_comparison(items: &[Value<'_>]) -> u64 {
     let factor = match items.first() {
-        Some(Value::String(_) | Value::Bytes(_)) => 2.1,
-        _ => 2.0,
+        Some(Value::String(_) | Value::Bytes(_)) => TEXT_PAIR,
+        _ => PAIR,
     };
     let pairs = (items.len() as u64).saturating_mul(items.len() as u64);
-    ((pairs as f64 * factor) as u64).saturating_add(BASE_COST)
+    ((pairs as f64 * factor) as u64).saturating_add(LIST_CALL)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Sets: `sets.contains`, `sets.equivalent`, `sets.intersects` over lists. cel-go `ext/sets.go`; costs as the API server's
 //! `CallCost`: 1 + n·m, and twice that for `equivalent`.
 
+use super::cost;
 use super::overload::{Call, Form, Overload, Ty};
 use crate::eval::{EvalError, EvalResult, Value, equal_within};
 
@@ -38,19 +39,19 @@ pub(super) const OVERLOADS: &[Overload] = &[
 
 fn contains<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let (list, sublist) = lists(args)?;
-    call.charge(pairs(list, sublist).saturating_add(1))?;
+    call.charge(pairs(list, sublist, 1))?;
     Ok(Value::Bool(holds_all(call, list, sublist)?))
 }
 
 fn equivalent<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let (a, b) = lists(args)?;
-    call.charge(pairs(a, b).saturating_mul(2).saturating_add(1))?;
+    call.charge(pairs(a, b, 2))?;
     Ok(Value::Bool(holds_all(call, a, b)? && holds_all(call, b, a)?))
 }
 
 fn intersects<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let (a, b) = lists(args)?;
-    call.charge(pairs(a, b).saturating_add(1))?;
+    call.charge(pairs(a, b, 1))?;
     for item in a {
         if holds(call, b, item)? {
             return Ok(Value::Bool(true));
@@ -93,6 +94,6 @@ fn lists<'a>(args: &[Value<'a>]) -> Result<(&'a [Value<'a>], &'a [Value<'a>]), B
     }
 }
 
-fn pairs(a: &[Value<'_>], b: &[Value<'_>]) -> u64 {
-    (a.len() as u64).saturating_mul(b.len() as u64)
+fn pairs(a: &[Value<'_>], b: &[Value<'_>], passes: u64) -> u64 {
+    cost::pairs(a.len() as u64, b.len() as u64, passes)
 }

@@ -50,7 +50,7 @@ fn size<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
 
 fn contains<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let (text, part) = strings(args)?;
-    call.charge(cost::traversal(cost::size(text)).saturating_mul(cost::traversal(cost::size(part))))?;
+    call.charge(cost::contains(cost::size(text), cost::size(part)))?;
     Ok(Value::Bool(text.contains(part)))
 }
 

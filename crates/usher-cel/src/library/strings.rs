@@ -103,7 +103,7 @@ fn join<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     if items.first().is_some_and(|first| !matches!(first, Value::String(_))) {
         return Err(EvalError::no_such_overload());
     }
-    let (mut bytes, mut size) = (0_usize, 0_usize);
+    let (mut bytes, mut size) = (0_usize, 0_u64);
     let separators = items.len().saturating_sub(1);
     for item in items {
         call.meter.tick()?;
@@ -115,7 +115,7 @@ fn join<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
         size = size.saturating_add(cost::size(text));
     }
     bytes = bytes.saturating_add(separators.saturating_mul(separator.len()));
-    size = size.saturating_add(separators.saturating_mul(cost::size(separator)));
+    size = size.saturating_add((separators as u64).saturating_mul(cost::size(separator)));
     call.charge(cost::double_traversal(size))?;
     let mut joined = call.arena.list(bytes)?;
     for (index, item) in items.iter().enumerate() {
@@ -284,7 +284,7 @@ fn out_of_range(index: i64) -> Box<EvalError> {
     EvalError::new(crate::eval::ErrorKind::IndexOutOfRange, format!("index out of range: {index}"))
 }
 
-fn int(size: usize) -> i64 {
+fn int(size: u64) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
