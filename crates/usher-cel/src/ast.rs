@@ -142,6 +142,25 @@ pub enum Expr {
     Comprehension(Box<Comprehension>),
 }
 
+impl Expr {
+    /// Calls `each` with every node directly below, in no promised order.
+    pub(crate) fn for_each_child(&self, mut each: impl FnMut(ExprId)) {
+        match self {
+            Self::Literal(_) | Self::Ident(_) => {}
+            Self::Select { operand, .. } => each(*operand),
+            Self::Call { target, args, .. } => target.iter().chain(args).copied().for_each(each),
+            Self::List { elements, .. } => elements.iter().copied().for_each(each),
+            Self::Map { entries } => entries.iter().flat_map(|entry| [entry.key, entry.value]).for_each(each),
+            Self::Struct { fields, .. } => fields.iter().map(|field| field.value).for_each(each),
+            Self::Comprehension(fold) => {
+                [fold.iter_range, fold.accu_init, fold.loop_condition, fold.loop_step, fold.result]
+                    .into_iter()
+                    .for_each(each);
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     Null,

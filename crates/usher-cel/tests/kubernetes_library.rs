@@ -1,4 +1,4 @@
-//! Kubernetes' own CEL libraries, compared with the recorded answers of the API server's code: value, error and cost.
+//! Kubernetes' own CEL libraries, compared with the recorded answers of the API server's code: value, error, estimated and actual cost.
 //!
 //! `kubernetes_library/expressions.txt` holds the expressions, `answers.jsonl` what `tests/cluster/oracle` says about them;
 //! `language.jsonl` is the same for operators, macros and selections on the variable `object` of `object.json`; `checks.jsonl` holds what is
@@ -9,11 +9,13 @@ mod random;
 
 use base64::Engine as _;
 use serde_json::Value as Json;
+use usher_cel::cost::{self, Sizes, Unknown};
 use usher_cel::document::{self, Options};
 use usher_cel::eval::{Activation, ErrorKind, type_name};
 use usher_cel::library::Ty;
 use usher_cel::library::authorizer::{Authorize, Authorizer, Check, Decision};
 use usher_cel::library::opaque::OpaqueValue;
+use usher_cel::parse::parse;
 use usher_cel::{Arena, Env, EvalResult, Meter, Value};
 
 #[test]
@@ -67,6 +69,18 @@ fn check_difference(expression: &str, row: &Json) -> Option<String> {
     (found != expected && !explained && !placed).then(|| format!("{found}\n    want {expected}"))
 }
 
+/// What differs in the estimated cost of an expression that compiles.
+fn estimate_difference(expression: &str, row: &Json, sizes: &dyn Sizes) -> Option<String> {
+    let expected = row["estimate"].as_array()?;
+    let expected = (expected.first()?.as_u64()?, expected.get(1)?.as_u64()?);
+    let mut env = Env::new();
+    env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
+    env.declare("object");
+    let estimate = cost::estimate(&parse(expression).ok()?, &env, sizes).ok()?.cost();
+    let found = (estimate.min, estimate.max);
+    (found != expected).then(|| format!("estimated cost {found:?}\n    want {expected:?}"))
+}
+
 fn compare(answers: &str, least: usize) {
     let rows: Vec<Json> =
         answers.lines().map(|line| serde_json::from_str(line).expect("an answer is JSON")).collect();
@@ -78,6 +92,7 @@ fn compare(answers: &str, least: usize) {
             // Rows without either were recorded before the oracle told the type.
             let is_checked = row["type"].is_string() || row["stage"] == "compile";
             let difference = if is_checked { check_difference(expression, row) } else { None }
+                .or_else(|| estimate_difference(expression, row, &Unknown))
                 .or_else(|| difference(expression, row, include_str!("kubernetes_library/object.json")))?;
             Some(format!("{expression}\n    {difference}"))
         })

@@ -1,7 +1,7 @@
 // The oracle answers CEL expressions with the API server's own code.
 //
 // It reads one JSON object a line from standard input, {"id", "expr", "vars"}, and writes one a line, in the same order: the typed value
-// or the error with its stage, and the actual cost. With -text it reads bare expressions, and the variable `object` from a file. Variables are of type dyn; `authorizer` is one that allows the verb "get",
+// or the error with its stage, the estimated and the actual cost. With -text it reads bare expressions, and the variable `object` from a file. Variables are of type dyn; `authorizer` is one that allows the verb "get",
 // fails for "fail" and has no opinion on others.
 package main
 
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -43,6 +44,8 @@ type question struct {
 	Vars map[string]any `json:"vars"`
 	// As in the expressions of a policy: typed `request` and `namespaceObject`, and the types that a patch is made of.
 	Policy bool `json:"policy"`
+	// What estimates may know: the smallest and the largest size of what stands at a path, its segments joined by dots.
+	Sizes map[string][2]uint64 `json:"sizes"`
 }
 
 type answer struct {
@@ -53,6 +56,8 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 	// "compile" or "run", with an error; "panic" where the API server's own code crashes.
 	Stage string `json:"stage,omitempty"`
+	// Of an expression that compiles: the least and the most that it is estimated to cost.
+	Estimate []uint64 `json:"estimate,omitempty"`
 	// Of an evaluation without a compile error.
 	Cost *uint64 `json:"cost,omitempty"`
 }
@@ -199,6 +204,12 @@ func ask(base *cel.Env, q question) (result answer) {
 		return result
 	}
 	result.Type = ast.OutputType().String()
+	estimate, err := env.EstimateCost(ast, &library.CostEstimator{SizeEstimator: statedSizes(q.Sizes)})
+	if err != nil {
+		result.Error, result.Stage = err.Error(), "compile"
+		return result
+	}
+	result.Estimate = []uint64{estimate.Min, estimate.Max}
 	program, err := env.Program(ast)
 	if err != nil {
 		result.Error, result.Stage = "program instantiation failed: "+err.Error(), "compile"
@@ -214,6 +225,20 @@ func ask(base *cel.Env, q question) (result answer) {
 	}
 	result.Value = describe(value)
 	return result
+}
+
+// statedSizes tells sizes by path.
+type statedSizes map[string][2]uint64
+
+func (s statedSizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
+	if size, ok := s[strings.Join(element.Path(), ".")]; ok {
+		return &checker.SizeEstimate{Min: size[0], Max: size[1]}
+	}
+	return nil
+}
+
+func (statedSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+	return nil
 }
 
 type fixedAuthorizer struct{}

@@ -6,6 +6,7 @@
 mod aggregate;
 mod calls;
 mod comprehension;
+mod estimates;
 mod format;
 mod names;
 mod operators;
@@ -17,6 +18,7 @@ mod walk;
 pub use static_type::{ObjectType, Type};
 
 pub(crate) use calls::knows_function;
+pub(crate) use estimates::OperatorOverload;
 pub(crate) use names::{MAX_NAME_SEGMENTS, type_constant};
 
 use crate::ast::{Ast, ExprId};
@@ -32,14 +34,19 @@ pub(crate) struct Checked {
     choices: Vec<Choice>,
     overloads: Vec<&'static Overload>,
     result: Type,
+    /// By node, with `found` still to be put in.
+    types: Vec<Type>,
+    found: Substitution,
 }
 
 /// Which overloads of a call can be meant.
 #[derive(Clone, Copy, Debug, Default)]
 enum Choice {
-    /// No call.
+    /// Neither a call nor a declared name.
     #[default]
     None,
+    /// A selection that is a declared name of so many segments, or the test of one.
+    Name(u32),
     /// Of a library function, as a range of [`Checked::overloads`].
     Library { start: u32, count: u32 },
     /// Of an operator, as bits in the order of their declaration.
@@ -79,7 +86,13 @@ pub(crate) fn check(ast: &Ast, env: &Env) -> Result<Checked, Issues> {
     let result = checker.found.finish(checker.ty(ast.root()));
     match checker.issues.finish(ast.source()) {
         Some(issues) => Err(issues),
-        None => Ok(Checked { choices: checker.choices, overloads: checker.overloads, result }),
+        None => Ok(Checked {
+            choices: checker.choices,
+            overloads: checker.overloads,
+            result,
+            types: checker.types,
+            found: checker.found,
+        }),
     }
 }
 

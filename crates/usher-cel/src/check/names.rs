@@ -1,7 +1,7 @@
 //! Names: variables of comprehensions, declared variables, types.
 
-use super::Checker;
 use super::static_type::Type;
+use super::{Checker, Choice};
 use crate::ast::{Expr, ExprId, Span};
 
 /// Segments of a declared name at most; longer selections need not be tried as names.
@@ -32,6 +32,9 @@ impl<'s> Checker<'s> {
             if let Some(ty) = self.declared(&full) {
                 let resolved = if taken == 0 { id } else { spine[spine.len() - taken] };
                 spine.truncate(spine.len() - taken);
+                if taken > 0 {
+                    self.choices[resolved.0 as usize] = Choice::Name(self.segments(&full));
+                }
                 self.set(resolved, ty);
                 return;
             }
@@ -54,8 +57,19 @@ impl<'s> Checker<'s> {
             return false;
         }
         spine.truncate(spine.len() - fields.len() - 1);
+        // The test is free; what is tested is a field of what stands before it.
+        self.choices[id.0 as usize] = Choice::Name(self.segments(&full).saturating_sub(1));
         self.set(id, Type::Bool);
         true
+    }
+
+    /// What reading a name costs: each segment of a variable, since Kubernetes knows none with dots, and selects fields; 1 for a type.
+    fn segments(&self, name: &str) -> u32 {
+        if self.env.candidates(name).any(|candidate| self.env.variable(&candidate).is_some()) {
+            u32::try_from(name.split('.').count()).unwrap_or(u32::MAX)
+        } else {
+            1
+        }
     }
 
     fn declared(&self, name: &str) -> Option<Type> {

@@ -41,6 +41,8 @@ const ADD: &[Signature] = &[
 ];
 /// Those of bytes and of strings, as bits by their place in `ADD`.
 pub(super) const TEXT_SUMS: u16 = 1 | 1 << 7;
+/// That of lists.
+pub(super) const LIST_SUM: u16 = 1 << 6;
 const SUBTRACT: &[Signature] = &[
     of(&[Ty::Double, Ty::Double], Ty::Double),
     of(&[Ty::Duration, Ty::Duration], Ty::Duration),
@@ -86,7 +88,7 @@ const OPTIONAL_INDEX: &[Signature] = &[
     of(&[MAP, A], OPTIONAL_B),
     of(&[OPTIONAL_MAP, A], OPTIONAL_B),
 ];
-/// The list comes first: see [`super::Checked::is_list_membership`].
+/// The list comes first, and so in `INDEX`: see [`super::Checked::is_list_membership`].
 const IN: &[Signature] = &[of(&[A, LIST], Ty::Bool), of(&[A, MAP], Ty::Bool)];
 const MAP_INSERT: &[Signature] = &[of(&[MAP, A, B], MAP), of(&[MAP, MAP], MAP)];
 

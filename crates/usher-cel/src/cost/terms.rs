@@ -46,6 +46,11 @@ pub(crate) fn regex(size: u64, pattern_size: u64) -> u64 {
     traversal(size.saturating_add(1)).saturating_mul(scaled(pattern_size, REGEX_LENGTH))
 }
 
+/// A regular expression of `pattern_size` on each unit of `work`.
+pub(crate) fn pattern(work: u64, pattern_size: u64) -> u64 {
+    scaled(work, pattern_size as f64 * REGEX_LENGTH)
+}
+
 /// Looking for a part in a text.
 pub(crate) fn contains(size: u64, part_size: u64) -> u64 {
     traversal(size).saturating_mul(traversal(part_size))

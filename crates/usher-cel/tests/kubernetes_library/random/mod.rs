@@ -4,6 +4,7 @@ mod generate;
 mod kind;
 mod macros;
 mod oracle;
+mod sizes;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,9 @@ use std::collections::BTreeMap;
 use generate::Generator;
 use oracle::Oracle;
 use serde_json::{Value as Json, json};
+use sizes::Stated;
 
-use super::{check_difference, difference};
+use super::{check_difference, difference, estimate_difference};
 
 /// Drawn where `ORACLE_CASES` and `ORACLE_SEED` do not say otherwise: as many as a test among others may take time for.
 const CASES: u64 = 5_000;
@@ -77,7 +79,9 @@ fn compare(expression: &str, object: &Json, answer: &Json) -> Option<String> {
     if sorts_nan || is_deliberate(answer) {
         return None;
     }
-    check_difference(expression, answer).or_else(|| difference(expression, answer, &object.to_string()))
+    check_difference(expression, answer)
+        .or_else(|| estimate_difference(expression, answer, &Stated))
+        .or_else(|| difference(expression, answer, &object.to_string()))
 }
 
 /// Differences that are meant to be:

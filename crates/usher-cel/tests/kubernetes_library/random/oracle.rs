@@ -1,5 +1,6 @@
 //! The oracle as a process: built once for its sources, outside the checkout.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -42,7 +43,9 @@ impl Oracle {
 
     /// What the API server's code says of `expression` with this `object`.
     pub(crate) fn ask(&mut self, expression: &str, object: &Json) -> Json {
-        let question = json!({"id": expression, "expr": expression, "vars": {"object": object}});
+        let sizes = super::sizes::STATED.iter().copied().collect::<BTreeMap<_, _>>();
+        let vars = json!({"object": object});
+        let question = json!({"id": expression, "expr": expression, "vars": vars, "sizes": sizes});
         writeln!(self.questions, "{question}").expect("the oracle listens");
         match self.answers.recv_timeout(DEADLINE) {
             Ok(line) => serde_json::from_str(&line).expect("an answer is JSON"),
