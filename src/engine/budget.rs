@@ -1,7 +1,7 @@
 //! What evaluations may cost, in Kubernetes' cost units (apiserver `pkg/apis/cel/config.go`), and how much memory they may hold.
 
 /// One run of one expression.
-pub(super) const PER_CALL: u64 = 1_000_000;
+pub const PER_CALL: u64 = 1_000_000;
 
 /// All routes of a rule with their messages, for one parameter object; each mutation of an imported policy; all audit annotations.
 pub(super) const PER_RULE: u64 = 10_000_000;

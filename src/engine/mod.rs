@@ -38,7 +38,7 @@ mod warnings;
 pub(crate) mod testing;
 
 pub use annotations::is_annotation_key;
-pub use budget::MemoryLimits;
+pub use budget::{MemoryLimits, PER_CALL};
 pub use decide::{Query, decide};
 pub use decision::{Decision, Finding, Rejection, RuleOutcome};
 pub use documents::NAMESPACE_FIELDS;

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use usher_cel::Issues;
 use usher_cel::ast::{Ast, Expr, Span};
 use usher_cel::check::Type;
-use usher_cel::compile::compile_ast;
+use usher_cel::compile::compile_estimated;
 use usher_cel::library::RegexBudget;
 use usher_cel::parse::parse;
 use usher_cel::{Env, Program};
 
+use super::cost;
 use crate::diagnostic::{Code, Diagnostic, SourceText};
 use crate::engine::{Expression, slots};
 use crate::rules::guards::{Necessary, necessary};
@@ -61,6 +62,8 @@ pub(crate) enum Use {
 pub(crate) struct Checked {
     pub(crate) expression: Expression,
     pub(crate) necessary: Necessary,
+    /// What is allowed but may fail.
+    pub(crate) warning: Option<Diagnostic>,
 }
 
 /// Why an expression did not compile.
@@ -86,7 +89,7 @@ impl Scope {
         name: &str,
         source: &str,
         field: &str,
-    ) -> Result<Expression, Rejected> {
+    ) -> Result<(Expression, Option<Diagnostic>), Rejected> {
         let result = self.compile(source, field, Use::Variable);
         let (ty, broken) = match &result {
             Ok(checked) => (checked.expression.program().result_type().clone(), None),
@@ -95,7 +98,7 @@ impl Scope {
         self.variables.push(KnownVariable { name: name.into(), ty, broken });
         result.map(|checked| {
             self.necessary.insert(name.into(), checked.necessary);
-            checked.expression
+            (checked.expression, checked.warning)
         })
     }
 
@@ -112,8 +115,8 @@ impl Scope {
             self.rejected(source, field, issues.0.iter().map(finding).collect())
         })?;
         let own = self.unknown_variables(&ast, field, place);
-        let program = match compile_ast(&ast, &self.env(place)) {
-            Ok(program) if own.is_empty() => program,
+        let (program, estimate) = match compile_estimated(&ast, &self.env(place), &cost::USUAL_SIZE) {
+            Ok(compiled) if own.is_empty() => compiled,
             Ok(_) => return Err(self.rejected(source, field, own)),
             Err(issues) => {
                 // What was said about `variables.x` need not be said again about `variables`.
@@ -136,7 +139,8 @@ impl Scope {
         self.check_broken(&program, source, field)?;
         check_type(&program, source, field, place)?;
         let necessary = necessary(&ast, &self.necessary);
-        Ok(Checked { expression: Expression::new(program), necessary })
+        let warning = cost::warning(&ast, &estimate, field);
+        Ok(Checked { expression: Expression::new(program), necessary, warning })
     }
 
     /// The names of the environment. A name that may not be read keeps its slot under a name that cannot be written.

@@ -26,6 +26,10 @@ impl Findings {
         self.list.push(diagnostic);
     }
 
+    pub(crate) fn add_all(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        diagnostics.into_iter().for_each(|diagnostic| self.add(diagnostic));
+    }
+
     pub(crate) fn error(
         &mut self,
         code: Code,

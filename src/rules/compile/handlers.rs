@@ -29,7 +29,7 @@ pub(super) fn route(
     let predicate =
         compile(scope, &written.predicate, format!("{field}.predicate"), Use::Predicate, findings);
     let handler = handler(written, field, scope, findings);
-    let Checked { expression, necessary } = predicate?;
+    let Checked { expression, necessary, warning: _ } = predicate?;
     let (handler, audit_annotations) = handler?;
     let name = Arc::from(written.name.as_str());
     let route = Route { name, predicate: Some(expression), holds_when: true, handler, audit_annotations };
@@ -275,9 +275,12 @@ pub(super) fn compile(
     findings: &mut Findings,
 ) -> Option<Checked> {
     match scope.compile(source, &field, place) {
-        Ok(checked) => Some(checked),
+        Ok(mut checked) => {
+            findings.add_all(checked.warning.take());
+            Some(checked)
+        }
         Err(Rejected { diagnostics, text: _ }) => {
-            diagnostics.into_iter().for_each(|diagnostic| findings.add(diagnostic));
+            findings.add_all(diagnostics);
             None
         }
     }

@@ -1,6 +1,7 @@
 //! `RoutingRule` to [`Rule`]: everything that can be wrong with a rule is found here, at once, with its field and its place in the text.
 
 pub(crate) mod constraints;
+mod cost;
 pub(crate) mod expressions;
 pub(crate) mod findings;
 mod handlers;
@@ -107,8 +108,11 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
     for (index, variable) in spec.variables.iter().take(MAX_ITEMS).enumerate() {
         let field = format!("spec.variables[{index}].expression");
         match scope.add_variable(&variable.name, &variable.expression, &field) {
-            Ok(expression) => variables.push(Variable { name: variable.name.as_str().into(), expression }),
-            Err(rejected) => rejected.diagnostics.into_iter().for_each(|diagnostic| findings.add(diagnostic)),
+            Ok((expression, warning)) => {
+                findings.add_all(warning);
+                variables.push(Variable { name: variable.name.as_str().into(), expression });
+            }
+            Err(rejected) => findings.add_all(rejected.diagnostics),
         }
     }
     let mut routes = Vec::with_capacity(spec.routes.len());

@@ -108,10 +108,16 @@ impl Builder {
         field: &str,
         place: Use,
     ) -> Result<crate::rules::compile::expressions::Checked, String> {
-        self.scope.compile(source, field, place).map_err(|Rejected { diagnostics, text }| {
-            self.expressions.extend(diagnostics);
-            format!("compilation error: {text}")
-        })
+        match self.scope.compile(source, field, place) {
+            Ok(mut checked) => {
+                self.expressions.extend(checked.warning.take());
+                Ok(checked)
+            }
+            Err(Rejected { diagnostics, text }) => {
+                self.expressions.extend(diagnostics);
+                Err(format!("compilation error: {text}"))
+            }
+        }
     }
 
     /// The whole policy is an evaluation error. The first reason is kept.
@@ -164,7 +170,10 @@ impl Builder {
             let field = format!("spec.variables[{index}].expression");
             let name: Arc<str> = variable.name.as_str().into();
             match self.scope.add_variable(&variable.name, &variable.expression, &field) {
-                Ok(expression) => self.rule.variables.push(Variable { name, expression }),
+                Ok((expression, warning)) => {
+                    self.expressions.extend(warning);
+                    self.rule.variables.push(Variable { name, expression });
+                }
                 // What reads it is refused by the scope; it only keeps its place.
                 Err(rejected) => {
                     self.expressions.extend(rejected.diagnostics);

@@ -25,6 +25,7 @@ pub(crate) use program::{
 
 use crate::ast::Ast;
 use crate::check;
+use crate::cost::{Estimate, Sizes};
 use crate::issue::Issues;
 use crate::parse::parse;
 
@@ -44,4 +45,14 @@ pub fn compile(source: &str, env: &Env) -> Result<Program, Issues> {
 pub fn compile_ast(ast: &Ast, env: &Env) -> Result<Program, Issues> {
     let checked = if env.checks_types() { Some(check::check(ast, env)?) } else { None };
     lower::lower(ast, env, checked.as_ref())
+}
+
+/// As [`compile_ast`], and estimates what the expression costs with what `sizes` knows. Types are checked whatever the environment says.
+///
+/// # Errors
+/// As [`compile_ast`].
+pub fn compile_estimated(ast: &Ast, env: &Env, sizes: &dyn Sizes) -> Result<(Program, Estimate), Issues> {
+    let checked = check::check(ast, env)?;
+    let program = lower::lower(ast, env, Some(&checked))?;
+    Ok((program, Estimate::of(ast, &checked, sizes)))
 }

@@ -24,6 +24,7 @@ pub(super) fn estimate(
     model: Model,
     operands: &[ExprId],
 ) -> (CostEstimate, Option<SizeEstimate>) {
+    let most = known.most();
     let literal = |index: usize| operands.get(index).and_then(|id| literal_int(ast, *id));
     let mut size = |index: usize| {
         operands.get(index).map_or(SizeEstimate::exactly(0), |operand| known.size_or_unknown(*operand))
@@ -38,16 +39,16 @@ pub(super) fn estimate(
         Model::Replace => (size(0).cost(terms::double_traversal), Some(replaced(size(0), size(1), size(2)))),
         Model::Split => {
             // A separator of nothing gives each character.
-            let most = literal(2).map_or(size(0).max, |limit| limit.cast_unsigned());
-            (size(0).cost(terms::double_traversal), Some(SizeEstimate { min: 0, max: most }))
+            let max = literal(2).map_or(size(0).max, |limit| limit.cast_unsigned());
+            (size(0).cost(terms::double_traversal), Some(SizeEstimate { min: 0, max }))
         }
         Model::Join => {
             let joined = joined(known, operands);
             (joined.cost(terms::traversal), Some(joined))
         }
         Model::Search { found } => {
-            let most = SizeEstimate { min: 0, max: size(0).max };
-            (size(0).cost_with(size(1), terms::regex), found.then_some(most))
+            let result = SizeEstimate { min: 0, max: size(0).max };
+            (size(0).cost_with(size(1), terms::regex), found.then_some(result))
         }
         Model::Affix => (size(1).cost(terms::traversal), None),
         Model::Contains => (size(0).cost_with(size(1), terms::contains), None),
@@ -63,12 +64,12 @@ pub(super) fn estimate(
             let start = literal(1).map_or(0, not_negative);
             let end = literal(2).map_or(size(0).max, not_negative);
             // Upstream does not look which is larger.
-            new_list(SizeEstimate::exactly(end.wrapping_sub(start)), 1.0)
+            new_list(SizeEstimate::exactly(end.wrapping_sub(start).min(most)), 1.0)
         }
-        Model::Range => new_list(SizeEstimate::exactly(literal(0).map_or(u64::MAX, not_negative)), 1.0),
+        Model::Range => new_list(SizeEstimate::exactly(literal(0).map_or(most, not_negative)), 1.0),
         Model::Reverse => new_list(size(0), 1.0),
         Model::Flatten => {
-            let depth = if operands.len() == 1 { 1 } else { literal(1).map_or(u64::MAX, not_negative) };
+            let depth = if operands.len() == 1 { 1 } else { literal(1).map_or(most, not_negative) };
             new_list(size(0), depth as f64)
         }
         Model::Distinct => new_list(size(0).times(size(0)), terms::PAIR),

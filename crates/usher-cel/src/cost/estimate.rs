@@ -3,7 +3,7 @@
 use super::estimator::Estimator;
 use super::range::CostEstimate;
 use super::sizes::Sizes;
-use crate::ast::{Ast, ExprId, Span};
+use crate::ast::{Ast, Expr, ExprId, Span};
 use crate::check::{self, Checked};
 use crate::compile::Env;
 use crate::issue::Issues;
@@ -22,6 +22,8 @@ pub struct Dearest {
     pub span: Span,
     /// For once; what stands in a loop may be evaluated more often.
     pub cost: CostEstimate,
+    /// Whether it goes through a list or map.
+    pub is_loop: bool,
 }
 
 /// Checks an expression and estimates what it costs; what is known about sizes comes from `sizes`.
@@ -58,7 +60,10 @@ impl Estimate {
             });
             match dearest {
                 Some(child) => found = child,
-                None => return Some(Dearest { span: ast.span(found), cost: cost(found) }),
+                None => {
+                    let is_loop = matches!(ast.expr(found), Expr::Comprehension(_));
+                    return Some(Dearest { span: ast.span(found), cost: cost(found), is_loop });
+                }
             }
         }
     }

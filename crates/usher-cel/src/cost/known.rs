@@ -138,6 +138,11 @@ impl<'s> Known<'s> {
         self.stated_size(path, item).unwrap_or(SizeEstimate::UNKNOWN)
     }
 
+    /// See [`Sizes::most`].
+    pub(super) fn most(&self) -> u64 {
+        self.stated.most()
+    }
+
     fn stated_size(&self, path: Option<PathId>, ty: &Type) -> Option<SizeEstimate> {
         let path: Option<Path<'_>> = path.map(|path| self.paths.get(path));
         self.stated.size(path, ty)

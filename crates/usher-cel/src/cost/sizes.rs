@@ -8,6 +8,12 @@ pub trait Sizes {
     /// The size of a value that the expression itself does not tell; `None` when nothing is known. `path` is where it stands below a
     /// variable, `None` for what is computed.
     fn size(&self, path: Option<Path<'_>>, ty: &Type) -> Option<SizeEstimate>;
+
+    /// The most that a number can ask for which is none of the expression's literals: elements of `lists.range`, levels of `flatten`.
+    /// [`u64::MAX`] in Kubernetes.
+    fn most(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 /// Nothing is known: what Kubernetes' estimates of a ValidatingAdmissionPolicy would be made with.
@@ -27,6 +33,10 @@ pub struct AtMost(pub u64);
 impl Sizes for AtMost {
     fn size(&self, _path: Option<Path<'_>>, ty: &Type) -> Option<SizeEstimate> {
         (!is_scalar(ty)).then_some(SizeEstimate { min: 0, max: self.0 })
+    }
+
+    fn most(&self) -> u64 {
+        self.0
     }
 }
 

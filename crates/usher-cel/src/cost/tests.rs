@@ -72,6 +72,19 @@ fn a_name_with_a_dot_costs_as_the_selection_that_it_is(#[case] expression: &str,
     assert_eq!(estimated(expression, &AtMost(10)).max, max);
 }
 
+/// Where upstream takes the largest number, a bound on all sizes holds as well.
+#[rstest]
+#[case("lists.range(object.a).all(i, i == 0)", 10, 73)]
+#[case("variables.names.slice(40, size(variables.names)).all(i, i == '')", 10, 67)]
+fn a_bound_on_all_sizes_holds_for_lists_of_any_length(
+    #[case] expression: &str,
+    #[case] most: u64,
+    #[case] max: u64,
+) {
+    assert_eq!(estimated(expression, &AtMost(most)).max, max);
+    assert_eq!(estimated(expression, &Unknown).max, u64::MAX);
+}
+
 #[rstest]
 #[case::once("variables.names.all(n, n != '')", 10, 43)]
 #[case::squared("variables.names.all(n, variables.names.all(m, n != m))", 10, 663)]
