@@ -44,10 +44,11 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (60)
 	  RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none $$target -- -seed=1 -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=10 -print_funcs=0 -verbosity=0 || exit 1; \
 	done
 
-oracle-binary: ## The API server's own CEL as a program, built once (needs Go)
+oracle-binary: ## The CEL of the API servers of Kubernetes 1.37 and 1.36 as programs, built once (needs Go)
 	@tests/cluster/oracle/build.sh
+	@tests/cluster/oracle-1.36/build.sh
 
-oracle: oracle-binary ## ORACLE_CASES (100000) random expressions with ORACLE_SEED (1), held against the API server's own code
+oracle: oracle-binary ## ORACLE_CASES (100000) random expressions with ORACLE_SEED (1), for ORACLE_VERSION (any), held against the API server's own code
 	ORACLE_CASES=$${ORACLE_CASES:-100000} ORACLE_SEED=$${ORACLE_SEED:-1} \
 	  cargo test --locked --package usher-cel --profile fast --test kubernetes_library random_ -- --nocapture
 

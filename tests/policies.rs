@@ -12,6 +12,7 @@ use usher::engine::{
 };
 use usher::rules::{Context, Kinds, accept};
 use usher::source::{DirectorySource, Object, Snapshot, is_manifest};
+use usher_cel::KubernetesVersion;
 
 #[test]
 fn every_shipped_rule_compiles_without_warnings_and_passes_its_tests() {
@@ -285,7 +286,7 @@ fn policies() -> PathBuf {
 pub(crate) fn context() -> Context<'static> {
     static KINDS: std::sync::LazyLock<Kinds> = std::sync::LazyLock::new(Kinds::default);
     static PROTECTED: std::sync::LazyLock<Protected> = std::sync::LazyLock::new(Protected::default);
-    Context { kinds: &KINDS, protected: &PROTECTED }
+    Context { kinds: &KINDS, protected: &PROTECTED, version: KubernetesVersion::default() }
 }
 
 /// Rows of a file of outside cases. They lie beside the project, and are not there everywhere.

@@ -87,7 +87,11 @@ fn rule_set(rules: impl IntoIterator<Item = Value>) -> Arc<RuleSet> {
     let (kinds, mut index) = (Kinds::default(), RuleIndex::new(protected.clone()));
     for rule in rules {
         let written: RoutingRule = serde_json::from_value(rule).expect("a rule");
-        let context = Context { kinds: &kinds, protected: &protected };
+        let context = Context {
+            kinds: &kinds,
+            protected: &protected,
+            version: usher_cel::KubernetesVersion::default(),
+        };
         index.apply(Arc::new(compile(&written, &context).expect("a rule that compiles").rule));
     }
     Arc::new(index.snapshot())

@@ -100,7 +100,8 @@ fn mutated(decision: &Decision) -> Value {
 }
 
 fn compile(policy: &Value, binding: Option<&Value>, kinds: &Kinds) -> Result<CompiledPolicy> {
-    let context = Context { kinds, protected: &Protected::nothing() };
+    let context =
+        Context { kinds, protected: &Protected::nothing(), version: usher_cel::KubernetesVersion::default() };
     match policy["kind"].as_str() {
         Some("ValidatingAdmissionPolicy") => {
             let policy: ValidatingAdmissionPolicy = serde_json::from_value(policy.clone())?;

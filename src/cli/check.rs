@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Exit;
 use super::args::API_VERSION;
+use super::cel::CelArgs;
 use super::findings::{Finding, counts};
 use super::load::{Rules, load};
 use super::terminal::{self, count};
@@ -25,6 +26,9 @@ pub(super) struct CheckArgs {
     /// How findings are written.
     #[arg(short, long, value_name = "FORMAT", default_value = "text", value_enum)]
     output: Output,
+
+    #[command(flatten)]
+    cel: CelArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,8 +60,8 @@ struct Summary {
     warnings: usize,
 }
 
-pub(super) fn run(CheckArgs { paths, output }: CheckArgs) -> anyhow::Result<Exit> {
-    let rules = match load(&paths, None, Protected::default()) {
+pub(super) fn run(CheckArgs { paths, output, cel }: CheckArgs) -> anyhow::Result<Exit> {
+    let rules = match load(&paths, None, Protected::default(), cel.version) {
         Ok(rules) => rules,
         Err(error) => {
             if output == Output::Json {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
+use usher_cel::KubernetesVersion;
 
 use super::terminal::Fault;
 use crate::diagnostic::Diagnostic;
@@ -24,15 +25,21 @@ pub(super) struct Rules {
     pub(super) found: usize,
 }
 
-/// Reads and compiles.
+/// Reads, and compiles for a version of Kubernetes.
 ///
 /// # Errors
 /// A path that cannot be read, or paths without any rule. The text names the flag that the paths come from, if there is one.
-pub(super) fn load(paths: &[PathBuf], flag: Option<&str>, protected: Protected) -> anyhow::Result<Rules> {
+pub(super) fn load(
+    paths: &[PathBuf],
+    flag: Option<&str>,
+    protected: Protected,
+    version: KubernetesVersion,
+) -> anyhow::Result<Rules> {
     let source =
         DirectorySource::open(paths.iter().cloned()).map_err(|fault| Fault::of_flag(*fault, flag))?;
     let snapshot = Arc::new(source.snapshot());
-    let (mut writer, live) = RuleWriter::new(protected);
+    let (writer, live) = RuleWriter::new(protected);
+    let mut writer = writer.for_version(version);
     feed([&Change::Reset(Arc::clone(&snapshot))], &mut writer);
     let diagnostics = findings(&snapshot, &writer);
     let found = found(&writer);

@@ -7,6 +7,7 @@ mod findings;
 mod load;
 mod terminal;
 
+mod cel;
 mod check;
 mod completions;
 mod crd;

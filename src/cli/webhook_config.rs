@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args};
 use k8s_openapi::ByteString;
 use serde_json::json;
 
+use super::cel::CelArgs;
 use super::findings::counts;
 use super::load::{Rules, load};
 use super::{Exit, terminal};
@@ -46,11 +47,15 @@ pub(super) struct WebhookConfigArgs {
     /// Name of both configurations.
     #[arg(long, value_name = "NAME", default_value = "usher")]
     name: String,
+
+    #[command(flatten)]
+    cel: CelArgs,
 }
 
 pub(super) fn run(args: WebhookConfigArgs) -> anyhow::Result<Exit> {
-    let WebhookConfigArgs { rules, service, url, ca_file, own_namespace, name } = args;
-    let Rules { live, diagnostics, .. } = load(&rules, Some("--rules"), Protected::new(&own_namespace))?;
+    let WebhookConfigArgs { rules, service, url, ca_file, own_namespace, name, cel } = args;
+    let Rules { live, diagnostics, .. } =
+        load(&rules, Some("--rules"), Protected::new(&own_namespace), cel.version)?;
     if counts(&diagnostics).0 > 0 {
         bail!("--rules: some of the rules have errors, which usher check shows");
     }

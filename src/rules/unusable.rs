@@ -5,6 +5,7 @@ use super::policies::{compile_mutating, compile_validating};
 use super::{Item, Kinds};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::Protected;
+use usher_cel::KubernetesVersion;
 
 /// The errors in the expressions of an object that is refused for its shape anyhow, so that its author sees all that is wrong at once. Fields
 /// that the kind does not have are already left out of `item`.
@@ -12,7 +13,7 @@ use crate::engine::Protected;
 /// Only expressions: what else the compiler would say may be nothing but the consequence of the field that is wrong.
 pub fn expression_errors(item: &Item) -> Vec<Diagnostic> {
     let (kinds, protected) = (Kinds::default(), Protected::default());
-    let context = Context { kinds: &kinds, protected: &protected };
+    let context = Context { kinds: &kinds, protected: &protected, version: KubernetesVersion::default() };
     let findings = match item {
         Item::RoutingRule(rule) => compile::compile(rule, &context).err().unwrap_or_default(),
         Item::ValidatingAdmissionPolicy(policy) => compile_validating(policy, None, &context).diagnostics,

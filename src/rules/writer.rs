@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use usher_cel::KubernetesVersion;
+
 use super::Kinds;
 use super::compile::{Compiled, Context, accept, placeholder};
 use super::item::{Item, ItemKey, ItemKind};
@@ -19,6 +21,7 @@ pub struct RuleWriter {
     index: RuleIndex,
     live: LiveRules,
     protected: Protected,
+    version: KubernetesVersion,
     kinds: Kinds,
     entries: BTreeMap<ItemKey, Entry>,
     /// Rules in force by the policy that they were made of.
@@ -64,6 +67,7 @@ impl RuleWriter {
             index,
             live: live.clone(),
             protected,
+            version: KubernetesVersion::default(),
             kinds: Kinds::default(),
             entries: BTreeMap::new(),
             of_policy: BTreeMap::new(),
@@ -72,6 +76,13 @@ impl RuleWriter {
             changed: false,
         };
         (writer, live)
+    }
+
+    /// Compiles the expressions of rules that come from now on as this version of Kubernetes does; without this as the newest.
+    #[must_use]
+    pub fn for_version(mut self, version: KubernetesVersion) -> Self {
+        self.version = version;
+        self
     }
 
     /// Takes note of an object, or of a new version of it. `map` says where its fields stand.
@@ -200,7 +211,7 @@ impl RuleWriter {
         let key = ItemKey { kind: ItemKind::RoutingRule, name: name.into() };
         let Some(entry) = self.entries.get_mut(&key) else { return };
         let Some(Item::RoutingRule(written)) = &entry.item else { return };
-        let context = Context { kinds: &self.kinds, protected: &self.protected };
+        let context = Context { kinds: &self.kinds, protected: &self.protected, version: self.version };
         match accept(written, &context) {
             Ok(Compiled { rule, warnings }) => {
                 self.index.apply(rule.into());
@@ -236,7 +247,7 @@ impl RuleWriter {
             .filter(|(_, entry)| entry.item.as_ref().and_then(Item::policy).as_ref() == Some(key))
             .map(|(key, _)| key.clone())
             .collect();
-        let context = Context { kinds: &self.kinds, protected: &self.protected };
+        let context = Context { kinds: &self.kinds, protected: &self.protected, version: self.version };
         let policy = self.entries.get(key).and_then(|entry| entry.item.clone());
         let mut rules = Vec::new();
         let mut of_policy = Vec::new();

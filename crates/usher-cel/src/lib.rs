@@ -15,6 +15,7 @@
 pub mod ast;
 mod issue;
 pub mod parse;
+mod version;
 
 pub mod document;
 pub mod eval;
@@ -27,3 +28,4 @@ pub mod library;
 pub use compile::{Env, Program, compile};
 pub use eval::{Arena, EvalError, EvalResult, Meter, Value};
 pub use issue::{Issue, Issues};
+pub use version::{KubernetesVersion, UnknownVersion};

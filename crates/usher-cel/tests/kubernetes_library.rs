@@ -15,8 +15,8 @@ use usher_cel::eval::{Activation, ErrorKind, type_name};
 use usher_cel::library::Ty;
 use usher_cel::library::authorizer::{Authorize, Authorizer, Check, Decision};
 use usher_cel::library::opaque::OpaqueValue;
-use usher_cel::parse::parse;
-use usher_cel::{Arena, Env, EvalResult, Meter, Value};
+use usher_cel::parse::parse_for;
+use usher_cel::{Arena, Env, EvalResult, KubernetesVersion, Meter, Value};
 
 #[test]
 fn the_libraries_answer_as_the_api_server_does() {
@@ -40,18 +40,24 @@ fn types_and_errors_are_those_of_the_api_servers_checker() {
         .iter()
         .filter_map(|row| {
             let expression = row["expr"].as_str().expect("an expression");
-            let difference = check_difference(expression, row)?;
+            let difference = check_difference(expression, row, KubernetesVersion::NEWEST)?;
             Some(format!("{expression}\n    {difference}"))
         })
         .collect();
     assert!(misses.is_empty(), "{} of {} differ:\n{}", misses.len(), rows.len(), misses.join("\n"));
 }
 
-/// What differs before evaluation: the type of the result, or the first line of the compile error.
-fn check_difference(expression: &str, row: &Json) -> Option<String> {
-    let mut env = Env::new();
+/// The variables of the oracle.
+fn env(version: KubernetesVersion) -> Env {
+    let mut env = Env::new().for_version(version);
     env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
     env.declare("object");
+    env
+}
+
+/// What differs before evaluation: the type of the result, or the first line of the compile error.
+fn check_difference(expression: &str, row: &Json, version: KubernetesVersion) -> Option<String> {
+    let env = env(version);
     // An error of the evaluation says nothing about types.
     let error = row["error"].as_str().filter(|_| row["stage"] != "run");
     let expected = error.or(row["type"].as_str());
@@ -70,13 +76,16 @@ fn check_difference(expression: &str, row: &Json) -> Option<String> {
 }
 
 /// What differs in the estimated cost of an expression that compiles.
-fn estimate_difference(expression: &str, row: &Json, sizes: &dyn Sizes) -> Option<String> {
+fn estimate_difference(
+    expression: &str,
+    row: &Json,
+    sizes: &dyn Sizes,
+    version: KubernetesVersion,
+) -> Option<String> {
     let expected = row["estimate"].as_array()?;
     let expected = (expected.first()?.as_u64()?, expected.get(1)?.as_u64()?);
-    let mut env = Env::new();
-    env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
-    env.declare("object");
-    let estimate = cost::estimate(&parse(expression).ok()?, &env, sizes).ok()?.cost();
+    let env = env(version);
+    let estimate = cost::estimate(&parse_for(expression, version).ok()?, &env, sizes).ok()?.cost();
     let found = (estimate.min, estimate.max);
     (found != expected).then(|| format!("estimated cost {found:?}\n    want {expected:?}"))
 }
@@ -91,9 +100,12 @@ fn compare(answers: &str, least: usize) {
             let expression = row["id"].as_str().expect("an expression");
             // Rows without either were recorded before the oracle told the type.
             let is_checked = row["type"].is_string() || row["stage"] == "compile";
-            let difference = if is_checked { check_difference(expression, row) } else { None }
-                .or_else(|| estimate_difference(expression, row, &Unknown))
-                .or_else(|| difference(expression, row, include_str!("kubernetes_library/object.json")))?;
+            let version = KubernetesVersion::NEWEST;
+            let difference = if is_checked { check_difference(expression, row, version) } else { None }
+                .or_else(|| estimate_difference(expression, row, &Unknown, version))
+                .or_else(|| {
+                    difference(expression, row, include_str!("kubernetes_library/object.json"), version)
+                })?;
             Some(format!("{expression}\n    {difference}"))
         })
         .collect();
@@ -101,12 +113,10 @@ fn compare(answers: &str, least: usize) {
 }
 
 /// What differs from the recorded answer; `None` when nothing does.
-fn difference(expression: &str, row: &Json, object: &str) -> Option<String> {
+fn difference(expression: &str, row: &Json, object: &str, version: KubernetesVersion) -> Option<String> {
     let arena = Arena::default();
     let authorizer = OpaqueValue::Authorizer(Authorizer::default());
-    let mut env = Env::new();
-    env.declare_typed("authorizer", Ty::Opaque("kubernetes.authorization.Authorizer"));
-    env.declare("object");
+    let env = env(version);
     let object = document::parse(object, &arena, Options::default()).expect("the object is JSON");
     let program = match env.compile(expression) {
         Ok(program) => program,

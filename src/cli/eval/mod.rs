@@ -17,6 +17,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use super::Exit;
+use super::cel::CelArgs;
 use super::findings::{Finding, counts};
 use super::load::{Rules, load};
 use super::terminal::{self, Fault, count};
@@ -92,6 +93,9 @@ pub(super) struct EvalArgs {
     /// How the result is written.
     #[arg(short, long, value_name = "FORMAT", default_value = "text", value_enum)]
     output: Output,
+
+    #[command(flatten)]
+    cel: CelArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -173,7 +177,7 @@ impl Prepared {
                 "--old: {operation} has no object before the request; leave --old out, or ask for UPDATE or DELETE"
             );
         }
-        let mut rules = load(&args.rules, Some("--rules"), Protected::default())?;
+        let mut rules = load(&args.rules, Some("--rules"), Protected::default(), args.cel.version)?;
         let Inputs { inputs, mut faults } = Inputs::read(&args.resources, "--resource");
         if inputs.is_empty() && faults.is_empty() {
             let names: Vec<_> = args.resources.iter().map(|path| path.display().to_string()).collect();

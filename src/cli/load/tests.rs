@@ -81,8 +81,8 @@ fn texts_of_64_kib_are_loaded_or_refused_at_once(#[case] text: &str) {
     // The best of three: what interrupts the thread is not the compiler's.
     let times = (0..3).map(|_| {
         let start = processor_time();
-        let loaded =
-            load(std::slice::from_ref(&path), None, Protected::default()).expect("there is something in it");
+        let loaded = load(std::slice::from_ref(&path), None, Protected::default(), KubernetesVersion::NEWEST)
+            .expect("there is something in it");
         assert!(!loaded.diagnostics.is_empty());
         processor_time() - start
     });

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use usher_cel::eval::ErrorKind;
 
 use super::Exit;
+use super::cel::CelArgs;
 use super::terminal::Fault;
 use crate::controller::{Controller, ControllerMetrics, RegistrationMetrics};
 use crate::engine::{Decision, Finding, PANICKED, Protected, Query, Request, RuleSet, decide};
@@ -60,6 +61,9 @@ pub(super) struct ServeArgs {
     own_namespace: String,
 
     #[command(flatten)]
+    cel: CelArgs,
+
+    #[command(flatten)]
     cluster: ClusterArgs,
 
     #[command(flatten)]
@@ -70,7 +74,7 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn run(args: ServeArgs) -> anyhow::Result<Exit> {
-    let ServeArgs { rules, own_namespace, cluster, registration, server } = args;
+    let ServeArgs { rules, own_namespace, cel, cluster, registration, server } = args;
     let with_cluster = cluster.is_wanted(rules.is_empty());
     if rules.is_empty() && !with_cluster {
         bail!(
@@ -88,7 +92,7 @@ pub(super) fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let (writer, live) = RuleWriter::new(Protected::new(&own_namespace));
     let gate = Gate::default();
     registry.register(Box::new(QuarantineMetrics::of(live.clone())?))?;
-    let follower = Follower::new(writer, live.clone(), metrics, gate.clone());
+    let follower = Follower::new(writer.for_version(cel.version), live.clone(), metrics, gate.clone());
     // Before anything is told that goes to the log: the guard writes what is left of it.
     let _logs = init_logs(server.log_format, &server.log_level)?;
     let runtime = process::runtime()?;

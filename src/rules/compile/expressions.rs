@@ -7,8 +7,8 @@ use usher_cel::ast::{Ast, Expr, Span};
 use usher_cel::check::Type;
 use usher_cel::compile::compile_estimated;
 use usher_cel::library::RegexBudget;
-use usher_cel::parse::parse;
-use usher_cel::{Env, Program};
+use usher_cel::parse::parse_for;
+use usher_cel::{Env, KubernetesVersion, Program};
 
 use super::cost;
 use crate::diagnostic::{Code, Diagnostic, SourceText};
@@ -19,6 +19,7 @@ use crate::rules::guards::{Necessary, necessary};
 #[derive(Debug)]
 pub(crate) struct Scope {
     dialect: Dialect,
+    version: KubernetesVersion,
     has_params: bool,
     /// Compiled so far, in order.
     variables: Vec<KnownVariable>,
@@ -77,10 +78,16 @@ pub(crate) struct Rejected {
 }
 
 impl Scope {
-    pub(crate) fn new<'n>(dialect: Dialect, has_params: bool, names: impl Iterator<Item = &'n str>) -> Self {
+    pub(crate) fn new<'n>(
+        dialect: Dialect,
+        version: KubernetesVersion,
+        has_params: bool,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Self {
         let all_names = names.map(Box::from).collect();
         let (variables, necessary) = (Vec::new(), HashMap::new());
-        Self { dialect, has_params, variables, all_names, necessary, regexes: RegexBudget::default() }
+        let regexes = RegexBudget::default();
+        Self { dialect, version, has_params, variables, all_names, necessary, regexes }
     }
 
     /// Compiles the next variable. One that is not sound still counts, so that only what is wrong with itself is reported.
@@ -104,7 +111,7 @@ impl Scope {
 
     /// Compiles an expression that stands in `field`.
     pub(crate) fn compile(&self, source: &str, field: &str, place: Use) -> Result<Checked, Rejected> {
-        let ast = parse(source).map_err(|issues| {
+        let ast = parse_for(source, self.version).map_err(|issues| {
             let finding = |issue: &usher_cel::Issue| Finding {
                 span: issue.span,
                 caret: issue.caret,
@@ -145,7 +152,7 @@ impl Scope {
 
     /// The names of the environment. A name that may not be read keeps its slot under a name that cannot be written.
     fn env(&self, place: Use) -> Env {
-        let mut env = Env::new().with_regex_budget(self.regexes.clone());
+        let mut env = Env::new().with_regex_budget(self.regexes.clone()).for_version(self.version);
         for (slot, name) in (0_u32..).zip(slots::NAMES) {
             let readable = match slot {
                 slots::PARAMS => self.has_params,

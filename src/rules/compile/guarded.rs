@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use usher_cel::KubernetesVersion;
 
 use super::*;
 use crate::engine::testing::mk_request;
@@ -102,7 +103,7 @@ proptest! {
                 "matchConditions": conditions, "routes": routes,
             },
         })).expect("a RoutingRule");
-        let context = Context { kinds: &Kinds::default(), protected: &Protected::nothing() };
+        let context = Context { kinds: &Kinds::default(), protected: &Protected::nothing(), version: KubernetesVersion::default() };
         let set = |guarded: bool| {
             let mut rule = compile(&rule, &context).expect("it compiles").rule;
             if !guarded {

@@ -11,6 +11,8 @@ pub(crate) mod selector;
 
 use std::sync::Arc;
 
+use usher_cel::KubernetesVersion;
+
 use crate::api::{self, RoutingRule};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::matching::MatchConstraints;
@@ -41,6 +43,8 @@ pub struct Compiled {
 pub struct Context<'c> {
     pub kinds: &'c Kinds,
     pub protected: &'c Protected,
+    /// The version of Kubernetes whose CEL expressions are written in.
+    pub version: KubernetesVersion,
 }
 
 /// Compiles a rule and runs its tests: whether a rule can be served.
@@ -94,7 +98,7 @@ fn rule(written: &RoutingRule, context: &Context<'_>, findings: &mut Findings) -
     let mut effects = Effects { params_may_fail: params::may_fail(params.as_ref()), ..Effects::default() };
 
     let names = spec.variables.iter().map(|variable| variable.name.as_str());
-    let mut scope = Scope::new(Dialect::RoutingRule, spec.params.is_some(), names);
+    let mut scope = Scope::new(Dialect::RoutingRule, context.version, spec.params.is_some(), names);
     let mut match_conditions = Vec::new();
     for (index, condition) in spec.match_conditions.iter().take(MAX_ITEMS).enumerate() {
         let field = format!("spec.matchConditions[{index}].expression");

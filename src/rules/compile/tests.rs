@@ -1,5 +1,6 @@
 use rstest::rstest;
 use serde_json::{Value, json};
+use usher_cel::KubernetesVersion;
 
 use super::*;
 use crate::diagnostic::Severity;
@@ -26,7 +27,11 @@ fn spec(fields: Value) -> Value {
 }
 
 fn check(spec: Value) -> Result<Compiled, Vec<Diagnostic>> {
-    let context = Context { kinds: &Kinds::default(), protected: &Protected::default() };
+    let context = Context {
+        kinds: &Kinds::default(),
+        protected: &Protected::default(),
+        version: KubernetesVersion::default(),
+    };
     compile(&rule(spec), &context)
 }
 

@@ -1,5 +1,6 @@
 use rstest::rstest;
 use serde_json::{Value, json};
+use usher_cel::KubernetesVersion;
 
 use crate::api::RoutingRule;
 use crate::engine::{Mode, Protected};
@@ -29,7 +30,11 @@ fn outcome(test: Value) -> Result<(), String> {
         },
     }))
     .expect("a RoutingRule");
-    let context = Context { kinds: &Kinds::default(), protected: &Protected::default() };
+    let context = Context {
+        kinds: &Kinds::default(),
+        protected: &Protected::default(),
+        version: KubernetesVersion::default(),
+    };
     match accept(&rule, &context) {
         Ok(compiled) => {
             assert_eq!(compiled.rule.mode, Mode::Shadow, "the rule is as it was");
@@ -116,7 +121,11 @@ fn tests_that_cost_too_much_together_are_not_run_to_the_end() {
         },
     }))
     .expect("a RoutingRule");
-    let context = Context { kinds: &Kinds::default(), protected: &Protected::default() };
+    let context = Context {
+        kinds: &Kinds::default(),
+        protected: &Protected::default(),
+        version: KubernetesVersion::default(),
+    };
     let findings = accept(&rule, &context).expect_err("the tests are endless");
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(findings[0].field, "spec.tests[10]");

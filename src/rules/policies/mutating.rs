@@ -38,7 +38,7 @@ pub fn compile_mutating(
         match_resources: binding.spec.match_resources.as_ref(),
     });
     let name = rule_name(policy_name, binding_name);
-    let mut builder = Builder::new(name, origin, &parts, bound, context.kinds);
+    let mut builder = Builder::new(name, origin, &parts, bound, context);
     without_delete(&mut builder.rule.constraints);
     if spec.mutations.is_empty() {
         builder.shape.error(

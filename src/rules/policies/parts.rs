@@ -13,13 +13,13 @@ use crate::engine::{
     FailurePolicy, MatchCondition, Mode, NotFound, Origin, Panics, ParamChoice, ParamReference, Params, Rule,
     Variable,
 };
-use crate::rules::Kinds;
 use crate::rules::compile::constraints::of_policy;
 use crate::rules::compile::expressions::{Dialect, Rejected, Scope, Use};
 use crate::rules::compile::findings::Findings;
 use crate::rules::compile::selector::selector;
 use crate::rules::compile::{is_identifier, params};
 use crate::rules::guards::{Effects, guards};
+use crate::rules::{Context, Kinds};
 
 /// The common fields of a policy.
 pub(super) struct Policy<'p> {
@@ -55,7 +55,7 @@ impl Builder {
         origin: Origin,
         policy: &Policy<'_>,
         binding: Binding<'_>,
-        kinds: &Kinds,
+        context: &Context<'_>,
     ) -> Self {
         let mut shape = Findings::default();
         let mut of_binding = Findings::default();
@@ -86,14 +86,14 @@ impl Builder {
                 broken: None,
                 panics: Panics::default(),
             },
-            scope: Scope::new(Dialect::Policy, policy.param_kind.is_some(), names),
+            scope: Scope::new(Dialect::Policy, context.version, policy.param_kind.is_some(), names),
             effects: Effects::default(),
             shape,
             expressions: Vec::new(),
             binding: of_binding,
         };
         if let Some(kind) = policy.param_kind {
-            builder.params(kind, binding.param_ref, kinds);
+            builder.params(kind, binding.param_ref, context.kinds);
         }
         builder.effects.params_may_fail = params::may_fail(builder.rule.params.as_ref());
         builder.conditions(policy.match_conditions);

@@ -1,5 +1,6 @@
 use rstest::rstest;
 use serde_json::{Value, json};
+use usher_cel::KubernetesVersion;
 
 use super::*;
 use crate::api::{MutatingAdmissionPolicy, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
@@ -13,7 +14,11 @@ fn validating(spec: Value, binding: Option<Value>) -> CompiledPolicy {
     let binding: Option<ValidatingAdmissionPolicyBinding> = binding.map(|spec| {
         serde_json::from_value(json!({"metadata": {"name": "b"}, "spec": spec})).expect("a binding")
     });
-    let context = Context { kinds: &Kinds::default(), protected: &Protected::default() };
+    let context = Context {
+        kinds: &Kinds::default(),
+        protected: &Protected::default(),
+        version: KubernetesVersion::default(),
+    };
     compile_validating(&policy, binding.as_ref(), &context)
 }
 
@@ -23,7 +28,15 @@ fn mutating(spec: Value) -> CompiledPolicy {
         "metadata": {"name": "p"}, "spec": with_match(spec),
     }))
     .expect("a policy");
-    compile_mutating(&policy, None, &Context { kinds: &Kinds::default(), protected: &Protected::default() })
+    compile_mutating(
+        &policy,
+        None,
+        &Context {
+            kinds: &Kinds::default(),
+            protected: &Protected::default(),
+            version: KubernetesVersion::default(),
+        },
+    )
 }
 
 fn with_match(mut spec: Value) -> Value {

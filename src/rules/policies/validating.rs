@@ -49,7 +49,7 @@ pub fn compile_validating(
         match_resources: bound.match_resources.as_ref(),
     });
     let name = rule_name(policy_name, binding_name);
-    let mut builder = Builder::new(name, origin, &parts, bound, context.kinds);
+    let mut builder = Builder::new(name, origin, &parts, bound, context);
     let validations = spec.validations.as_deref().unwrap_or_default();
     let annotations = spec.audit_annotations.as_deref().unwrap_or_default();
     if validations.is_empty() && annotations.is_empty() {

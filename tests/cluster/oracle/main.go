@@ -44,6 +44,8 @@ type question struct {
 	Vars map[string]any `json:"vars"`
 	// As in the expressions of a policy: typed `request` and `namespaceObject`, and the types that a patch is made of.
 	Policy bool `json:"policy"`
+	// The minor version of Kubernetes 1.x with which a new expression must be compatible; 0 is a stored expression, which may use everything.
+	Version uint `json:"version"`
 	// What estimates may know: the smallest and the largest size of what stands at a path, its segments joined by dots.
 	Sizes map[string][2]uint64 `json:"sizes"`
 }
@@ -112,19 +114,7 @@ func readText(object string) (func(line string) (question, error), error) {
 }
 
 func run(in io.Reader, out io.Writer, read func(line string) (question, error)) error {
-	set := environment.MustBaseEnvSet(version.MajorMinor(1, 37))
-	base, err := set.Env(environment.StoredExpressions)
-	if err != nil {
-		return err
-	}
-	base, err = base.Extend(library.JSONPatch(), cel.Variable("authorizer", library.AuthorizerType))
-	if err != nil {
-		return err
-	}
-	policy, err := policyEnv(set)
-	if err != nil {
-		return err
-	}
+	environments := map[key]*cel.Env{}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
 	writer := bufio.NewWriter(out)
@@ -139,9 +129,13 @@ func run(in io.Reader, out io.Writer, read func(line string) (question, error)) 
 		if err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
 		}
-		env := base
-		if q.Policy {
-			env = policy
+		wanted := key{q.Version, q.Policy}
+		env := environments[wanted]
+		if env == nil {
+			if env, err = wanted.env(); err != nil {
+				return err
+			}
+			environments[wanted] = env
 		}
 		if err := encoder.Encode(ask(env, q)); err != nil {
 			return err
@@ -154,8 +148,36 @@ func run(in io.Reader, out io.Writer, read func(line string) (question, error)) 
 	return lines.Err()
 }
 
-// policyEnv is what the API server compiles the expressions of a MutatingAdmissionPolicy in, without params.
-func policyEnv(set *environment.EnvSet) (*cel.Env, error) {
+// What an environment depends on.
+type key struct {
+	version uint
+	policy  bool
+}
+
+// env is what the API server compiles new expressions in; those of a policy as in a MutatingAdmissionPolicy, without params.
+func (k key) env() (*cel.Env, error) {
+	kind := environment.NewExpressions
+	minor := k.version
+	if minor == 0 {
+		kind = environment.StoredExpressions
+	}
+	set := environment.MustBaseEnvSet(version.MajorMinor(1, minor))
+	if k.policy {
+		return policyEnv(set, kind)
+	}
+	env, err := set.Env(kind)
+	if err != nil {
+		return nil, err
+	}
+	options := []cel.EnvOption{cel.Variable("authorizer", library.AuthorizerType)}
+	// Only a MutatingAdmissionPolicy has it, which is there from then on.
+	if minor == 0 || minor >= 32 {
+		options = append(options, library.JSONPatch())
+	}
+	return env.Extend(options...)
+}
+
+func policyEnv(set *environment.EnvSet, kind environment.Type) (*cel.Env, error) {
 	request, namespace := plugin.BuildRequestType(), plugin.BuildNamespaceType()
 	set, err := set.Extend(environment.VersionedOptions{
 		IntroducedVersion: version.MajorMinor(1, 0),
@@ -170,7 +192,7 @@ func policyEnv(set *environment.EnvSet) (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, err := set.Env(environment.StoredExpressions)
+	env, err := set.Env(kind)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ use super::{Checker, Choice};
 use crate::ast::{Expr, ExprId, operators as op};
 use crate::compile::literal_fault;
 use crate::library::{self, Form, Overload, Ty};
+use crate::parse::macro_since;
 
 impl Checker<'_> {
     /// The function with a dotted name that `target.function(…)` calls, as `sets.contains`.
@@ -14,7 +15,7 @@ impl Checker<'_> {
         // Namespaces of functions have one segment, so that a look at the target is enough.
         let Expr::Ident(namespace) = self.ast.expr(target) else { return None };
         let name = format!("{}.{function}", namespace.trim_start_matches('.'));
-        knows_function(&name).then_some(name)
+        self.env.knows_function(&name).then_some(name)
     }
 
     /// An operator; the operands are checked.
@@ -64,7 +65,7 @@ impl Checker<'_> {
     ) {
         let namespaced = target.and_then(|target| self.namespaced(target, function));
         let name = namespaced
-            .or_else(|| self.env.candidates(function).find(|candidate| knows_function(candidate)))
+            .or_else(|| self.env.candidates(function).find(|candidate| self.env.knows_function(candidate)))
             .unwrap_or_else(|| function.to_owned());
         let types = args.iter().map(|arg| self.ty(*arg).clone()).collect();
         self.call(id, &name, Form::Global, types);
@@ -80,17 +81,21 @@ impl Checker<'_> {
     }
 
     fn call(&mut self, id: ExprId, name: &str, form: Form, types: Vec<Type>) {
-        let Some(overloads) = library::find(name, form) else {
+        let Some(overloads) = self.env.find(name, form) else {
             let other = other_form(form);
-            if library::find(name, other).is_some() {
+            if self.env.find(name, other).is_some() {
                 let help = match other {
                     Form::Member => format!("`{name}` is a member function: write `x.{name}(…)`"),
                     Form::Global => format!("`{name}` is no member function: write `{name}(x)`"),
                 };
                 return self.no_overload(id, name, &types, form == Form::Member, Some(help));
             }
-            let known = library::overloads().filter(|overload| overload.form == form);
-            let help = self.did_you_mean(name, known.map(|overload| overload.name));
+            let args = types.len() - usize::from(form == Form::Member);
+            let help = self.too_new(id, name, form, args).or_else(|| {
+                let version = self.env.version();
+                let known = library::overloads().filter(|known| known.form == form && known.is_in(version));
+                self.did_you_mean(name, known.map(|overload| overload.name))
+            });
             self.undeclared(id, name, help);
             return self.set(id, Type::Error);
         };
@@ -116,6 +121,29 @@ impl Checker<'_> {
         };
         let ty = self.found.apply(&ty);
         self.set(id, ty);
+    }
+
+    /// Which version of Kubernetes brings a function or macro that is not there yet.
+    fn too_new(&self, call: ExprId, name: &str, form: Form, args: usize) -> Option<String> {
+        let namespaced = match self.ast.expr(call) {
+            Expr::Call { target: Some(target), .. } => match self.ast.expr(*target) {
+                Expr::Ident(namespace) => Some(format!("{}.{name}", namespace.trim_start_matches('.'))),
+                _ => None,
+            },
+            _ => None,
+        };
+        let of_macro = (form == Form::Member).then(|| macro_since(name, args)).flatten();
+        let (name, since) = match of_macro.or_else(|| first_version(name, form)) {
+            Some(since) => (name, since),
+            None => {
+                let name = namespaced.as_deref()?;
+                (name, first_version(name, Form::Global)?)
+            }
+        };
+        let version = self.env.version();
+        (!version.has(since)).then(|| {
+            format!("`{name}` comes with Kubernetes 1.{since}, and rules are compiled for {version}")
+        })
     }
 
     /// Literals that can never be what they are used as. Of `matches(text, pattern)` the API server takes the text for the pattern here.
@@ -160,9 +188,12 @@ impl Checker<'_> {
     }
 }
 
-/// Whether there is a function of this name, in whatever form.
-pub(crate) fn knows_function(name: &str) -> bool {
-    library::find(name, Form::Global).is_some() || library::find(name, Form::Member).is_some()
+/// The minor version of Kubernetes that brought a function in one form.
+fn first_version(name: &str, form: Form) -> Option<u8> {
+    library::overloads()
+        .filter(|known| known.name == name && known.form == form)
+        .map(|overload| overload.since)
+        .min()
 }
 
 /// The result of a call of which several overloads are left.

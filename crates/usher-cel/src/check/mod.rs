@@ -17,7 +17,6 @@ mod walk;
 
 pub use static_type::{ObjectType, Type};
 
-pub(crate) use calls::knows_function;
 pub(crate) use estimates::OperatorOverload;
 pub(crate) use names::{MAX_NAME_SEGMENTS, type_constant};
 

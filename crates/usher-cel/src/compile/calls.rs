@@ -2,11 +2,11 @@
 
 use super::constant::Constant;
 use super::lower::{Lower, constant_value};
-use super::program::{Callee, Node, NodeId};
+use super::program::{Callee, Node, NodeId, OptionalOr};
 use crate::ast::{Expr, ExprId, Literal};
-use crate::check::knows_function;
 use crate::eval::{Arena, EvalError, Meter, Value, type_name};
 use crate::library::{self, Call, Form, Overload, RegexBudget};
+use crate::version::KubernetesVersion;
 
 /// Budget of folding one constant call; a conversion of the longest literal is far below it.
 const FOLD_COST: u64 = 1_000_000;
@@ -26,7 +26,7 @@ impl Lower<'_> {
         // Namespaces of functions have one segment, so that a look at the target is enough.
         let Expr::Ident(namespace) = self.ast.expr(target) else { return None };
         let name = format!("{}.{function}", namespace.trim_start_matches('.'));
-        knows_function(&name).then_some(name)
+        self.env.knows_function(&name).then_some(name)
     }
 
     /// `f(…)` and `namespace.f(…)`.
@@ -39,7 +39,7 @@ impl Lower<'_> {
     ) -> NodeId {
         let name = target
             .and_then(|target| self.namespaced(target, function))
-            .or_else(|| self.env.candidates(function).find(|candidate| knows_function(candidate)))
+            .or_else(|| self.env.candidates(function).find(|candidate| self.env.knows_function(candidate)))
             .unwrap_or_else(|| function.to_owned());
         let lowered: Vec<NodeId> = args.iter().map(|arg| self.expr(*arg)).collect();
         self.call(id, &name, Form::Global, lowered)
@@ -60,7 +60,9 @@ impl Lower<'_> {
         }
         if let ("or" | "orValue", [target, other]) = (function, &all[..]) {
             let (target, other, value) = (*target, *other, function == "orValue");
-            return self.push(Node::OptionalOr { target, other, value }, self.ast.span(id));
+            let lenient = self.env.version().is_before_1_37();
+            let or = OptionalOr { target, other, value, lenient };
+            return self.push(Node::OptionalOr(or), self.ast.span(id));
         }
         self.call(id, function, Form::Member, all)
     }
@@ -70,7 +72,7 @@ impl Lower<'_> {
         let overloads: Vec<&'static Overload> = match self.checked {
             Some(checked) => checked.overloads(id).to_vec(),
             None => {
-                let Some(known) = library::find(name, form) else { return self.undeclared(span, name) };
+                let Some(known) = self.env.find(name, form) else { return self.undeclared(span, name) };
                 known.iter().copied().filter(|overload| overload.params.len() == args.len()).collect()
             }
         };
@@ -116,7 +118,8 @@ impl Lower<'_> {
 pub(crate) fn literal_fault(function: &str, literal: &Literal, regexes: &RegexBudget) -> Option<String> {
     let cause = match (function, literal) {
         ("duration" | "timestamp", literal) => {
-            let overloads = library::find(function, Form::Global).unwrap_or_default();
+            let overloads =
+                library::find(function, Form::Global, KubernetesVersion::NEWEST).unwrap_or_default();
             fold(&Constant::from(literal), overloads).err()?
         }
         ("matches", Literal::String(pattern)) => library::check_pattern(pattern, regexes).err()?,

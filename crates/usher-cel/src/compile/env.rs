@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::program::Program;
 use crate::check::Type;
 use crate::issue::Issues;
-use crate::library::RegexBudget;
+use crate::library::{self, Form, Overload, RegexBudget};
+use crate::version::KubernetesVersion;
 
 /// The declarations that an expression is compiled against.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,7 @@ pub struct Env {
     mutation_types: bool,
     unchecked: bool,
     regexes: Option<RegexBudget>,
+    version: KubernetesVersion,
 }
 
 #[derive(Clone, Debug)]
@@ -84,12 +86,34 @@ impl Env {
         self
     }
 
+    /// Compiles as one version of Kubernetes does; without this as the newest.
+    #[must_use]
+    pub fn for_version(mut self, version: KubernetesVersion) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The version of Kubernetes that expressions are compiled for.
+    pub fn version(&self) -> KubernetesVersion {
+        self.version
+    }
+
     /// See [`super::compile`].
     ///
     /// # Errors
     /// See [`super::compile`].
     pub fn compile(&self, source: &str) -> Result<Program, Issues> {
         super::compile(source, self)
+    }
+
+    /// See [`library::find`].
+    pub(crate) fn find(&self, name: &str, form: Form) -> Option<&'static [&'static Overload]> {
+        library::find(name, form, self.version)
+    }
+
+    /// Whether there is a function of this name, in whatever form.
+    pub(crate) fn knows_function(&self, name: &str) -> bool {
+        self.find(name, Form::Global).is_some() || self.find(name, Form::Member).is_some()
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {

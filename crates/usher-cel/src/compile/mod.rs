@@ -19,15 +19,15 @@ pub use suggest::nearest;
 
 pub(crate) use calls::literal_fault;
 pub(crate) use program::{
-    Accumulator, Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId, Path,
-    Step, StructElement,
+    Accumulator, Arithmetic, Callee, Comparison, Element, Fold, FoldKind, MapElement, Node, NodeId,
+    OptionalOr, Path, Step, StructElement,
 };
 
 use crate::ast::Ast;
 use crate::check;
 use crate::cost::{Estimate, Sizes};
 use crate::issue::Issues;
-use crate::parse::parse;
+use crate::parse::parse_for;
 
 /// Parses and compiles an expression.
 ///
@@ -35,7 +35,7 @@ use crate::parse::parse;
 /// Every syntax error; or, when there is none, all that [`check`](crate::check) finds; or, when that is nothing, every literal that can never
 /// be what it is used as.
 pub fn compile(source: &str, env: &Env) -> Result<Program, Issues> {
-    compile_ast(&parse(source)?, env)
+    compile_ast(&parse_for(source, env.version())?, env)
 }
 
 /// Compiles a parsed expression; see [`compile`].

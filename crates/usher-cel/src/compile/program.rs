@@ -139,12 +139,7 @@ pub(crate) enum Node {
         right: NodeId,
         flat_cost: bool,
     },
-    /// `target.or(other)` and, with `value`, `target.orValue(other)`: `other` is evaluated only when it is needed.
-    OptionalOr {
-        target: NodeId,
-        other: NodeId,
-        value: bool,
-    },
+    OptionalOr(OptionalOr),
     NotStrictlyFalse(NodeId),
     Call(Box<Callee>),
     List(Box<[Element]>),
@@ -160,6 +155,16 @@ pub(crate) enum Node {
         slot: u32,
         parts: Box<[NodeId]>,
     },
+}
+
+/// `target.or(other)` and, with `value`, `target.orValue(other)`: `other` is evaluated only when it is needed.
+#[derive(Debug)]
+pub(crate) struct OptionalOr {
+    pub(crate) target: NodeId,
+    pub(crate) other: NodeId,
+    pub(crate) value: bool,
+    /// Whether a target that is no optional is itself the result, as up to Kubernetes 1.36.
+    pub(crate) lenient: bool,
 }
 
 /// `base.a.b[c]`.

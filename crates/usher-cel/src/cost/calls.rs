@@ -50,7 +50,7 @@ pub(super) fn estimate(
             let result = SizeEstimate { min: 0, max: size(0).max };
             (size(0).cost_with(size(1), terms::regex), found.then_some(result))
         }
-        Model::Affix => (size(1).cost(terms::traversal), None),
+        Model::Affix { .. } => (size(1).cost(terms::traversal), None),
         Model::Contains => (size(0).cost_with(size(1), terms::contains), None),
         Model::Network { masked, text } => {
             let compared = ADDRESS.cost(|bytes| terms::network(bytes, masked));

@@ -29,8 +29,10 @@ pub(crate) enum Model {
     Search {
         found: bool,
     },
-    /// The length of operand 1.
-    Affix,
+    /// The length of operand 1; with `by_text`, in evaluations, that of operand 0.
+    Affix {
+        by_text: bool,
+    },
     Contains,
     /// A network, operand 0, and an address or network in it, which may be `text`.
     Network {
@@ -64,6 +66,7 @@ impl Model {
     /// The model of a function. Kubernetes looks only at the name, cel-go at the overload.
     pub(crate) fn of(overload: &Overload) -> Self {
         let texts = |ty: Option<&Ty>| matches!(ty, Some(Ty::List(Ty::String | Ty::Bytes)));
+        let before_1_37 = overload.until < 37;
         let second_is_text = matches!(overload.params, [_, Ty::String]);
         match overload.name {
             "check" => Self::Check,
@@ -83,8 +86,10 @@ impl Model {
             "split" => Self::Split,
             "join" => Self::Join,
             "find" | "findAll" => Self::Search { found: true },
+            // Up to 1.36 only the member function has a cost of its own.
+            "matches" if before_1_37 && overload.form == Form::Global => Self::Nominal,
             "matches" => Self::Search { found: false },
-            "startsWith" | "endsWith" => Self::Affix,
+            "startsWith" | "endsWith" => Self::Affix { by_text: before_1_37 },
             "contains" => Self::Contains,
             "containsIP" => Self::Network { masked: false, text: second_is_text },
             "containsCIDR" => Self::Network { masked: true, text: second_is_text },

@@ -12,7 +12,7 @@ use super::meter::Meter;
 use super::size::actual_size;
 use super::trace::Trace;
 use super::value::Value;
-use super::{Activation, arithmetic, call, fold, literal, operand, select};
+use super::{Activation, arithmetic, call, fold, literal, operand, optional, select};
 use crate::ast::operators as op;
 use crate::compile::{Accumulator, Arithmetic, Comparison, Node, NodeId, Program};
 use crate::cost::terms::traversal;
@@ -133,7 +133,7 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
             Node::Arithmetic { operator, left, right, flat_cost } => {
                 self.arithmetic(*operator, *left, *right, *flat_cost)
             }
-            Node::OptionalOr { target, other, value } => self.optional_or(*target, *other, *value),
+            Node::OptionalOr(or) => optional::or(self, or),
             Node::NotStrictlyFalse(operand) => {
                 let result = self.eval(*operand);
                 self.meter.charge(1)?;
@@ -448,17 +448,6 @@ impl<'e, 'm, 'a> Evaluator<'e, 'm, 'a> {
     }
 
     #[inline(never)]
-    fn optional_or(&mut self, target: NodeId, other: NodeId, value: bool) -> EvalResult<'a> {
-        let optional = self.eval(target)?;
-        let Value::Optional(held) = optional else { return Err(EvalError::no_such_overload()) };
-        match held {
-            Some(held) if value => Ok(*held),
-            Some(_) => Ok(optional),
-            // cel-go does not ask whether the other of `or` is an optional.
-            None => self.eval(other),
-        }
-    }
-
     #[cold]
     fn record(&mut self, id: NodeId, result: &EvalResult<'a>) {
         if matches!(self.program.node(id), Node::Constant(_) | Node::Hole(_)) {

@@ -12,6 +12,7 @@ mod fold;
 mod literal;
 mod meter;
 mod operand;
+mod optional;
 mod rfc3339;
 mod select;
 mod size;

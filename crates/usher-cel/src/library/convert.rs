@@ -17,6 +17,8 @@ pub(super) const OVERLOADS: &[Overload] = &[
     global("double", &[Ty::String], Ty::Double, to_double),
     global("double", &[Ty::Uint], Ty::Double, to_double),
     global("duration", &[Ty::Duration], Ty::Duration, identity),
+    // It is declared and refuses every number.
+    global("duration", &[Ty::Int], Ty::Duration, to_duration).before_1_37(),
     global("duration", &[Ty::String], Ty::Duration, to_duration),
     global("dyn", &[Ty::Param("A")], Ty::Dyn, identity),
     global("int", &[Ty::Int], Ty::Int, identity),
@@ -49,7 +51,7 @@ const fn global(
     result: Ty,
     call: super::Implementation,
 ) -> Overload {
-    Overload { name, form: Form::Global, params, result, since: 23, call, prepare: None }
+    Overload { name, form: Form::Global, params, result, since: 23, until: u8::MAX, call, prepare: None }
 }
 
 /// The text of a value as `string(x)` gives it, for the types that it takes.

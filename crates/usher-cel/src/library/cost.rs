@@ -73,7 +73,7 @@ pub(crate) fn of_failed_call(
         Model::Traversal { .. } | Model::Quote | Model::Format => traversal(size(0)),
         Model::Canonical | Model::Replace | Model::Split => double_traversal(size(0)),
         Model::Search { .. } => regex(size(0), size(1)),
-        Model::Affix => traversal(size(1)),
+        Model::Affix { by_text } => traversal(size(usize::from(!by_text))),
         Model::Contains => contains(size(0), size(1)),
         Model::Network { masked, text } => {
             network(size(0), masked) + if text && resolved { traversal(size(1)) } else { 0 }

@@ -42,7 +42,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
 const SORT_BY: &str = "@sortByAssociatedKeys";
 
 const fn member(name: &'static str, params: &'static [Ty], result: Ty, call: Implementation) -> Overload {
-    Overload { name, form: Form::Member, params, result, since: 34, call, prepare: None }
+    Overload { name, form: Form::Member, params, result, since: 34, until: u8::MAX, call, prepare: None }
 }
 
 fn slice<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {

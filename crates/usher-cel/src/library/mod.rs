@@ -36,7 +36,9 @@ mod time;
 mod urls;
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
+
+use crate::version::KubernetesVersion;
 
 pub use re2::{Regex, RegexBudget};
 
@@ -68,17 +70,30 @@ const TABLES: &[&[Overload]] = &[
     jsonpatch::OVERLOADS,
 ];
 
-/// All overloads of a function in one form, or `None` when there is no such function.
-pub fn find(name: &str, form: Form) -> Option<&'static [&'static Overload]> {
-    static BY_NAME: LazyLock<HashMap<&'static str, [Vec<&'static Overload>; 2]>> = LazyLock::new(|| {
-        let mut by_name: HashMap<_, [Vec<_>; 2]> = HashMap::new();
-        for overload in overloads() {
-            by_name.entry(overload.name).or_default()[overload.form as usize].push(overload);
-        }
-        by_name
-    });
-    let found = BY_NAME.get(name)?[form as usize].as_slice();
+/// All overloads that a version of Kubernetes has of a function in one form, or `None` when it has no such function.
+pub fn find(name: &str, form: Form, version: KubernetesVersion) -> Option<&'static [&'static Overload]> {
+    /// By minor version; made when first asked for.
+    static BY_VERSION: [OnceLock<ByName>; VERSIONS] = [const { OnceLock::new() }; VERSIONS];
+    let index = version.minor() - KubernetesVersion::OLDEST.minor();
+    let by_name = BY_VERSION.get(usize::from(index))?.get_or_init(|| by_name(version));
+    let found = by_name.get(name)?[form as usize].as_slice();
     (!found.is_empty()).then_some(found)
+}
+
+const VERSIONS: usize = (KubernetesVersion::NEWEST.minor() - KubernetesVersion::OLDEST.minor() + 1) as usize;
+
+/// Overloads in the order in which they are tried, by [`Form`].
+type ByName = HashMap<&'static str, [Vec<&'static Overload>; 2]>;
+
+fn by_name(version: KubernetesVersion) -> ByName {
+    let mut by_name = ByName::new();
+    // Up to 1.36 Kubernetes' own functions on lists come before those on strings.
+    let first = if version.is_before_1_37() { k8s_lists::OVERLOADS } else { &[] };
+    let others = TABLES.iter().copied().filter(|table| !std::ptr::eq(*table, first)).flatten();
+    for overload in first.iter().chain(others).filter(|overload| overload.is_in(version)) {
+        by_name.entry(overload.name).or_default()[overload.form as usize].push(overload);
+    }
+    by_name
 }
 
 /// Whether a text is a regular expression.

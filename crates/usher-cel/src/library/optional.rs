@@ -30,7 +30,7 @@ const fn overload(
     result: Ty,
     call: Implementation,
 ) -> Overload {
-    Overload { name, form, params, result, since: 28, call, prepare: None }
+    Overload { name, form, params, result, since: 28, until: u8::MAX, call, prepare: None }
 }
 
 fn of<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::authorizer::Authorize;
 use super::re2::{Regex, RegexBudget};
+use crate::KubernetesVersion;
 use crate::eval::{Arena, EvalError, EvalResult, Meter, Value};
 
 /// One overload of a function, with cel-go's or Kubernetes' declared types.
@@ -16,6 +17,8 @@ pub struct Overload {
     pub result: Ty,
     /// The minor version of Kubernetes 1.x that first offers it to new expressions.
     pub since: u8,
+    /// The last minor version that has it in this form; [`u8::MAX`] while it lasts.
+    pub until: u8,
     pub call: Implementation,
     /// Given the constant arguments (`None` where an argument is no string constant), does once what would be repeated in every call,
     /// for example compiles a regular expression. An error is a compile error of the expression.
@@ -131,7 +134,7 @@ impl Overload {
         result: Ty,
         call: Implementation,
     ) -> Self {
-        Self { name, form: Form::Global, params, result, since, call, prepare: None }
+        Self { name, form: Form::Global, params, result, since, until: u8::MAX, call, prepare: None }
     }
 
     /// `receiver.name(…)` with nothing to prepare; the receiver's type is the first of `params`.
@@ -142,7 +145,26 @@ impl Overload {
         result: Ty,
         call: Implementation,
     ) -> Self {
-        Self { name, form: Form::Member, params, result, since, call, prepare: None }
+        Self { name, form: Form::Member, params, result, since, until: u8::MAX, call, prepare: None }
+    }
+
+    /// The same overload as it was up to Kubernetes 1.36, with cel-go 0.26.
+    #[must_use]
+    pub const fn before_1_37(mut self) -> Self {
+        self.until = 36;
+        self
+    }
+
+    /// The same overload as it is from Kubernetes 1.37 on.
+    #[must_use]
+    pub const fn from_1_37(mut self) -> Self {
+        self.since = 37;
+        self
+    }
+
+    /// Whether a version of Kubernetes has it.
+    pub fn is_in(&self, version: KubernetesVersion) -> bool {
+        (self.since..=self.until).contains(&version.minor())
     }
 
     /// The same overload with something to do once for constant arguments.

@@ -20,16 +20,15 @@ pub(super) const OVERLOADS: &[Overload] = &[
     overload("size", Form::Member, MAP, Ty::Int, size),
     overload("size", Form::Member, &[Ty::String], Ty::Int, size),
     overload("contains", Form::Member, STRINGS, Ty::Bool, contains),
-    overload("startsWith", Form::Member, STRINGS, Ty::Bool, starts_with),
-    overload("endsWith", Form::Member, STRINGS, Ty::Bool, ends_with),
-    Overload {
-        prepare: Some(prepare_pattern),
-        ..overload("matches", Form::Global, STRINGS, Ty::Bool, matches)
-    },
-    Overload {
-        prepare: Some(prepare_pattern),
-        ..overload("matches", Form::Member, STRINGS, Ty::Bool, matches)
-    },
+    overload("startsWith", Form::Member, STRINGS, Ty::Bool, starts_with).from_1_37(),
+    overload("startsWith", Form::Member, STRINGS, Ty::Bool, starts_with_by_text).before_1_37(),
+    overload("endsWith", Form::Member, STRINGS, Ty::Bool, ends_with).from_1_37(),
+    overload("endsWith", Form::Member, STRINGS, Ty::Bool, ends_with_by_text).before_1_37(),
+    overload("matches", Form::Global, STRINGS, Ty::Bool, matches).with_prepare(prepare_pattern).from_1_37(),
+    overload("matches", Form::Global, STRINGS, Ty::Bool, matches_for_one)
+        .with_prepare(prepare_pattern)
+        .before_1_37(),
+    overload("matches", Form::Member, STRINGS, Ty::Bool, matches).with_prepare(prepare_pattern),
 ];
 
 const fn overload(
@@ -39,7 +38,7 @@ const fn overload(
     result: Ty,
     call: Implementation,
 ) -> Overload {
-    Overload { name, form, params, result, since: 23, call, prepare: None }
+    Overload { name, form, params, result, since: 23, until: u8::MAX, call, prepare: None }
 }
 
 fn size<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
@@ -67,11 +66,37 @@ fn ends_with<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<
     Ok(Value::Bool(text.ends_with(suffix)))
 }
 
+/// As [`starts_with`], which up to Kubernetes 1.36 costs by the text, of which it does not look at more than the prefix either.
+fn starts_with_by_text<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+    let (text, prefix) = strings(args)?;
+    call.charge(cost::traversal(cost::size(text)))?;
+    Ok(Value::Bool(text.starts_with(prefix)))
+}
+
+/// As [`ends_with`], up to Kubernetes 1.36.
+fn ends_with_by_text<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+    let (text, suffix) = strings(args)?;
+    call.charge(cost::traversal(cost::size(text)))?;
+    Ok(Value::Bool(text.ends_with(suffix)))
+}
+
 /// A pattern that is no constant is compiled in every call, as in Kubernetes. Nothing is kept: a cache would hold memory that no limit
 /// counts.
 fn matches<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
     let (text, pattern) = strings(args)?;
     call.charge(cost::regex(cost::size(text), cost::size(pattern)))?;
+    search(call, text, pattern)
+}
+
+/// `matches(text, pattern)` up to Kubernetes 1.36, which charges nothing for the search; so it counts as work.
+fn matches_for_one<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {
+    let (text, pattern) = strings(args)?;
+    call.charge(1)?;
+    call.meter.work(cost::regex(cost::size(text), cost::size(pattern)))?;
+    search(call, text, pattern)
+}
+
+fn search<'a>(call: &mut Call<'_, '_, 'a>, text: &str, pattern: &str) -> EvalResult<'a> {
     if let Some(Prepared::Regex(regex)) = call.prepared {
         return Ok(Value::Bool(regex.is_match(text)));
     }
@@ -139,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_constant_pattern_is_compiled_once() {
-        let overload = &super::super::find("matches", Form::Member).unwrap()[0];
+        let overload =
+            &super::super::find("matches", Form::Member, crate::KubernetesVersion::NEWEST).unwrap()[0];
         let prepare = overload.prepare.unwrap();
         let prepared = prepare(&[None, Some("^a+$")], &RegexBudget::default()).unwrap();
         let library = Library::default();

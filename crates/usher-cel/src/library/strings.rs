@@ -34,7 +34,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
 ];
 
 const fn member(name: &'static str, params: &'static [Ty], result: Ty, call: Implementation) -> Overload {
-    Overload { name, form: Form::Member, params, result, since: 24, call, prepare: None }
+    Overload { name, form: Form::Member, params, result, since: 24, until: u8::MAX, call, prepare: None }
 }
 
 fn char_at<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>]) -> EvalResult<'a> {

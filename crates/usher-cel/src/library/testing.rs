@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::authorizer::Authorize;
 use super::{Call, Form, Prepared, find};
+use crate::KubernetesVersion;
 use crate::eval::{Arena, EvalError, EvalResult, Meter, Timestamp, Value, equal, type_name};
 
 /// An arena, an authorizer and the cost so far.
@@ -34,7 +35,7 @@ impl<'p> Library<'p> {
         args: &[Value<'a>],
         prepared: Option<&'a Prepared>,
     ) -> EvalResult<'a> {
-        let overload = find(name, form)
+        let overload = find(name, form, KubernetesVersion::NEWEST)
             .and_then(|overloads| overloads.iter().find(|overload| overload.admits(args)))
             .ok_or_else(EvalError::no_such_overload)?;
         let mut meter = Meter::new(u64::MAX);

@@ -47,7 +47,16 @@ pub(super) const OVERLOADS: &[Overload] = &[
 ];
 
 const fn member(name: &'static str, params: &'static [Ty], call: Implementation) -> Overload {
-    Overload { name, form: Form::Member, params, result: Ty::Int, since: 23, call, prepare: None }
+    Overload {
+        name,
+        form: Form::Member,
+        params,
+        result: Ty::Int,
+        since: 23,
+        until: u8::MAX,
+        call,
+        prepare: None,
+    }
 }
 
 fn read<'a>(call: &mut Call<'_, '_, 'a>, args: &[Value<'a>], part: fn(&Civil) -> i64) -> EvalResult<'a> {

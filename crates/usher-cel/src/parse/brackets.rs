@@ -60,7 +60,7 @@ impl Parser<'_> {
         let span = start.to(closing.span);
         let place = Place { span, caret: opening.span.start };
         let call = macros::Call { function, name: name.span, place, target, args: &args };
-        let id = match macros::expand(&mut self.builder, &call) {
+        let id = match macros::expand(&mut self.builder, &call, self.version) {
             Some(Ok(id)) => id,
             Some(Err(refusal)) => self.refused(refusal.span, refusal.message, Some(refusal.help.to_owned())),
             None => {

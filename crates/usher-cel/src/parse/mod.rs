@@ -16,6 +16,9 @@ mod token;
 
 use crate::ast::{Ast, Span};
 use crate::issue::{Collector, Issue, Issues};
+use crate::version::KubernetesVersion;
+
+pub(crate) use macros::since as macro_since;
 
 /// Longest expression in code points, as in cel-go.
 pub const MAX_CODE_POINTS: usize = 100_000;
@@ -31,6 +34,14 @@ pub const MAX_NESTING: u32 = 250;
 /// # Errors
 /// Everything that is wrong with the text, as far as one error does not hide the next.
 pub fn parse(source: &str) -> Result<Ast, Issues> {
+    parse_for(source, KubernetesVersion::NEWEST)
+}
+
+/// As [`parse`], with the syntax and the macros of one version of Kubernetes.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_for(source: &str, version: KubernetesVersion) -> Result<Ast, Issues> {
     let code_points = source.chars().count();
     if code_points > MAX_CODE_POINTS {
         let message =
@@ -41,7 +52,7 @@ pub fn parse(source: &str) -> Result<Ast, Issues> {
     }
     let mut issues = Collector::default();
     let tokens = lexer::tokenize(source, &mut issues);
-    parser::Parser::new(source, tokens, issues).run()
+    parser::Parser::new(source, tokens, issues, version).run()
 }
 
 #[cfg(test)]

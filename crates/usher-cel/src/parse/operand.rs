@@ -78,6 +78,14 @@ impl Parser<'_> {
     pub(super) fn field_name(&mut self, after: &str) -> Parsed<Token> {
         let token = self.peek();
         if matches!(token.kind, Kind::Name | Kind::QuotedName) {
+            if token.kind == Kind::QuotedName && self.version.is_before_1_37() {
+                let help = format!(
+                    "names in backquotes come with Kubernetes 1.37, and rules are compiled for {}; use an index: ['{}']",
+                    self.version,
+                    unquote(token, self.source)
+                );
+                self.issues.report(token.span, "unsupported syntax: '`'", Some(help));
+            }
             return Ok(self.advance());
         }
         let word = token.span.text(self.source);

@@ -5,6 +5,7 @@ use super::expression::Operator;
 use super::token::{Kind, Token};
 use crate::ast::{Ast, ExprId, Literal, Position, Span};
 use crate::issue::{Collector, Issues};
+use crate::version::KubernetesVersion;
 
 /// How many errors are recovered from; cel-go's limit.
 const MAX_RECOVERIES: u32 = 30;
@@ -17,6 +18,7 @@ pub(super) struct Parser<'s> {
     pub(super) operands: Vec<Operand>,
     pub(super) operators: Vec<Operator>,
     pub(super) nesting: Nesting,
+    pub(super) version: KubernetesVersion,
     tokens: Vec<Token>,
     next: usize,
     recoveries: u32,
@@ -55,7 +57,12 @@ pub(super) enum Failure {
 pub(super) type Parsed<T> = Result<T, Failure>;
 
 impl<'s> Parser<'s> {
-    pub(super) fn new(source: &'s str, tokens: Vec<Token>, issues: Collector) -> Self {
+    pub(super) fn new(
+        source: &'s str,
+        tokens: Vec<Token>,
+        issues: Collector,
+        version: KubernetesVersion,
+    ) -> Self {
         Self {
             source,
             // Macros add some nodes; blanks aside, the rest has about one for two tokens.
@@ -64,6 +71,7 @@ impl<'s> Parser<'s> {
             operands: Vec::new(),
             operators: Vec::new(),
             nesting: Nesting::default(),
+            version,
             tokens,
             next: 0,
             recoveries: 0,

@@ -11,6 +11,7 @@ mod transform;
 use super::builder::{Builder, Place};
 use super::parser::Operand;
 use crate::ast::{Comprehension, Expr, ExprId, Literal, Span, operators};
+use crate::version::KubernetesVersion;
 
 /// A call that may be a macro.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +38,22 @@ const UNUSED: &str = "#unused";
 
 type Expanded = Result<ExprId, Refusal>;
 
-/// Makes the nodes that the call stands for; `None` when it is no macro.
-pub(super) fn expand(builder: &mut Builder, call: &Call<'_>) -> Option<Expanded> {
+/// The minor version of Kubernetes with which a member macro with so many arguments came; `None` for those that are older than all versions
+/// that expressions can be compiled for.
+pub(crate) fn since(function: &str, args: usize) -> Option<u8> {
+    match (function, args) {
+        ("all" | "exists" | "exists_one" | "existsOne", 3)
+        | ("transformList" | "transformMap" | "transformMapEntry", 3 | 4) => Some(32),
+        ("sortBy", 2) => Some(34),
+        _ => None,
+    }
+}
+
+/// Makes the nodes that the call stands for; `None` when it is no macro, or none yet.
+pub(super) fn expand(builder: &mut Builder, call: &Call<'_>, version: KubernetesVersion) -> Option<Expanded> {
+    if since(call.function, call.args.len()).is_some_and(|since| !version.has(since)) {
+        return None;
+    }
     // cel-go points at the bracket of the call for all of them.
     let inner = Place { span: call.name, caret: call.place.caret };
     let mut expansion = Expansion { builder, place: call.place, inner };

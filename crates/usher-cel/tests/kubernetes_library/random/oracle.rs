@@ -9,9 +9,28 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use usher_cel::KubernetesVersion;
 
 /// For one answer. The API server gives up an expression at a cost that it reaches within a second; the rest is for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The oracles that were asked something: that of the newest version, and that of what was before it.
+#[derive(Default)]
+pub(crate) struct Oracles {
+    newest: Option<Oracle>,
+    before: Option<Oracle>,
+}
+
+impl Oracles {
+    /// The oracle with the code of a version, or the oldest there is that can compile for it.
+    pub(crate) fn of(&mut self, version: KubernetesVersion) -> &mut Oracle {
+        let (oracle, folder) = match version {
+            KubernetesVersion::NEWEST => (&mut self.newest, "oracle"),
+            _ => (&mut self.before, "oracle-1.36"),
+        };
+        oracle.get_or_insert_with(|| Oracle::start(folder))
+    }
+}
 
 /// A running oracle; ends when it is dropped.
 pub(crate) struct Oracle {
@@ -22,8 +41,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    pub(crate) fn start() -> Self {
-        let mut process = Command::new(binary())
+    fn start(folder: &str) -> Self {
+        let mut process = Command::new(binary(folder))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -42,10 +61,10 @@ impl Oracle {
     }
 
     /// What the API server's code says of `expression` with this `object`.
-    pub(crate) fn ask(&mut self, expression: &str, object: &Json) -> Json {
+    pub(crate) fn ask(&mut self, expression: &str, object: &Json, version: KubernetesVersion) -> Json {
         let sizes = super::sizes::STATED.iter().copied().collect::<BTreeMap<_, _>>();
         let vars = json!({"object": object});
-        let question = json!({"id": expression, "expr": expression, "vars": vars, "sizes": sizes});
+        let question = json!({"id": expression, "expr": expression, "vars": vars, "sizes": sizes, "version": version.minor()});
         writeln!(self.questions, "{question}").expect("the oracle listens");
         match self.answers.recv_timeout(DEADLINE) {
             Ok(line) => serde_json::from_str(&line).expect("an answer is JSON"),
@@ -64,8 +83,9 @@ impl Drop for Oracle {
 }
 
 /// The oracle for the sources as they are, built when there is none yet.
-fn binary() -> PathBuf {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster/oracle/build.sh");
+fn binary(folder: &str) -> PathBuf {
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster").join(folder).join("build.sh");
     let built =
         Command::new(script).stderr(Stdio::inherit()).output().expect("the script of the oracle runs");
     assert!(built.status.success(), "the oracle does not build");
