@@ -14,6 +14,7 @@ use prometheus::Registry;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use usher::engine::{Decision, Query, Request, RuleSet, decide};
+use usher::rules::{Context, Kinds, review_rule};
 use usher::telemetry::Gate;
 use usher::webhook::tls::{CertResolver, acceptor, self_signed};
 use usher::webhook::{
@@ -68,6 +69,10 @@ struct Rules(Arc<RuleSet>);
 impl Admit for Rules {
     fn admit(&self, request: &Request<'_>, query: &Query<'_>) -> Decision {
         decide(&self.0, request, query)
+    }
+
+    fn admit_rule(&self, request: &Request<'_>) -> Decision {
+        review_rule(request, &Context { kinds: &Kinds::default(), protected: self.0.protected() })
     }
 }
 

@@ -13,10 +13,10 @@ use super::load::{Rules, load};
 use super::{Exit, terminal};
 use crate::engine::Protected;
 use crate::rules::registration::{
-    Address, BaseUrl, CONFIGURATION_GROUP, ServiceAddress, configuration_kind, registrations,
+    Address, BaseUrl, CONFIGURATION_GROUP, ServiceAddress, configuration_kind, own_kinds, registrations,
 };
 
-/// Print the webhook configurations that rules need: what any of them matches, and no more than can be said.
+/// Print the webhook configurations that rules need: what any of them matches, and no more than can be said; and RoutingRules themselves.
 #[derive(Args, Clone, Debug)]
 #[command(
     group = ArgGroup::new("server").required(true).args(["service", "url"]),
@@ -71,11 +71,14 @@ pub(super) fn run(args: WebhookConfigArgs) -> anyhow::Result<Exit> {
     let mut texts = Vec::new();
     for is_mutating in [true, false] {
         let of_kind = entries.iter().filter(|entry| entry.hook.is_mutating() == is_mutating);
+        let own = address.client_config(own_kinds::PATH, authority.clone());
+        let own = (!is_mutating).then(|| own_kinds::webhook(own));
         let webhooks: Vec<_> = of_kind
             .map(|entry| {
                 let client = address.client_config(entry.hook.path(), authority.clone());
                 entry.webhook(entry.hook.fails_closed(), client)
             })
+            .chain(own)
             .collect();
         if webhooks.is_empty() {
             continue;

@@ -60,6 +60,10 @@ codes! {
     NeverIntercepted "U0306" "A rule names what is never intercepted.",
     MatchesEverything "U0307" "A rule looks at every request of the API server.",
     TestFailed "U0308" "A rule does not pass one of its own tests.",
+    FailsForEverything "U0309" "A rule that fails closed names every kind of object.",
+    HoldsUpDeletions "U0310" "A rule that refuses looks at deletions.",
+    RefusesEverything "U0311" "A rule refuses every request that it matches.",
+    Untested "U0312" "A rule is in force without a test.",
 }
 
 impl fmt::Display for Code {

@@ -3,6 +3,7 @@
 mod address;
 mod coverage;
 mod hook;
+pub mod own_kinds;
 pub mod probe;
 mod unprotected;
 
@@ -212,20 +213,25 @@ impl Registration {
             namespace_selector: Some(self.namespace_selector.clone()),
             object_selector: Some(self.object_selector.clone()),
             rules: Some(self.rules.clone()),
-            ..entry(self.hook, fails_closed, client_config)
+            ..entry(self.hook.name().to_owned(), self.hook.is_mutating(), fails_closed, client_config)
         }
     }
 }
 
 /// What all entries have in common. The two kinds of entries differ in nothing but `reinvocationPolicy`, which validating ones do not have.
-fn entry(hook: Hook, fails_closed: bool, client_config: WebhookClientConfig) -> MutatingWebhook {
+fn entry(
+    name: String,
+    is_mutating: bool,
+    fails_closed: bool,
+    client_config: WebhookClientConfig,
+) -> MutatingWebhook {
     MutatingWebhook {
         admission_review_versions: vec!["v1".to_owned()],
         client_config,
         failure_policy: Some(if fails_closed { "Fail" } else { "Ignore" }.to_owned()),
         match_policy: Some("Equivalent".to_owned()),
-        name: hook.name().to_owned(),
-        reinvocation_policy: hook.is_mutating().then(|| "IfNeeded".to_owned()),
+        name,
+        reinvocation_policy: is_mutating.then(|| "IfNeeded".to_owned()),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(TIMEOUT_SECONDS),
         ..MutatingWebhook::default()

@@ -141,6 +141,7 @@ impl RuleWriter {
             && let Ok(definition) = serde_json::from_str(&object.json)
             && self.kinds.learn(&definition)
         {
+            self.live.publish_kinds(self.kinds.clone());
             self.forget_kinds();
         }
         self.index.apply_object(key, object);

@@ -29,11 +29,19 @@ pub trait Admit: Send + Sync + 'static {
     /// Decides, within the query's interrupt and memory. Runs on a worker thread of the server: it must not block. What the interrupt cuts short
     /// may be asked again, so that deciding must have no effect but its result.
     fn admit(&self, request: &AdmissionRequest<'_>, query: &Query<'_>) -> Decision;
+
+    /// Decides whether a version of one of Usher's own objects may be stored. Runs on a thread of the slow lane, where it may take the time that a rule
+    /// and its tests may take.
+    fn admit_rule(&self, request: &AdmissionRequest<'_>) -> Decision;
 }
 
 impl<A: Admit> Admit for Arc<A> {
     fn admit(&self, request: &AdmissionRequest<'_>, query: &Query<'_>) -> Decision {
         A::admit(self, request, query)
+    }
+
+    fn admit_rule(&self, request: &AdmissionRequest<'_>) -> Decision {
+        A::admit_rule(self, request)
     }
 }
 
@@ -101,7 +109,9 @@ impl<A: Admit> Handler<A> {
     async fn decide(&self, exchange: Exchange<A>) -> Answered {
         let EvaluationLimits { most_inline_bytes, slice, .. } = self.limits.evaluation;
         let Exchange { endpoint, deadline, .. } = exchange;
-        let why = if exchange.body.bytes.len() > most_inline_bytes {
+        let why = if endpoint == Endpoint::ValidateRules {
+            SlowReason::Rule
+        } else if exchange.body.bytes.len() > most_inline_bytes {
             SlowReason::Size
         } else {
             match exchange.within(Instant::now() + slice) {
@@ -234,7 +244,11 @@ impl<A: Admit> Exchange<A> {
             memory: self.handler.limits.evaluation.memory,
             ..Query::new(self.endpoint.phase())
         };
-        let decision = self.handler.admit.admit(&review.request, &query);
+        let admit = &self.handler.admit;
+        let decision = match self.endpoint {
+            Endpoint::ValidateRules => admit.admit_rule(&review.request),
+            _ => admit.admit(&review.request, &query),
+        };
         if is_cut.get() {
             return None;
         }

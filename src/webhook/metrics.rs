@@ -68,6 +68,8 @@ pub(super) enum SlowReason {
     Size,
     /// That it took.
     Time,
+    /// A rule is compiled, and its tests run.
+    Rule,
 }
 
 /// Why a review was refused before any rule saw it.
@@ -101,7 +103,7 @@ pub struct AdmissionMetrics {
     in_flight: IntGauge,
     in_flight_bytes: IntGauge,
     shed: [IntCounter; 3],
-    slow: [IntCounter; 2],
+    slow: [IntCounter; 3],
     refused: Vec<IntCounter>,
     panics: IntCounter,
     route_matches: IntCounterVec,
@@ -178,7 +180,7 @@ impl AdmissionMetrics {
             counters("usher_admission_shed_total", "Requests sent away with Retry-After.", &["reason"])?;
         let slow = counters(
             "usher_admission_slow_total",
-            "Evaluations that left the accept threads, for the size of the review or for the time that they took.",
+            "Evaluations that left the accept threads, for the size of the review, for the time that they took, or to try a new rule.",
             &["reason"],
         )?;
         let refused = counters(
@@ -222,7 +224,7 @@ impl AdmissionMetrics {
                     "Bytes of the reviews that are being read or decided.",
                 )?,
             )?,
-            slow: ["size", "time"].map(|reason| slow.with_label_values(&[reason])),
+            slow: ["size", "time", "rule"].map(|reason| slow.with_label_values(&[reason])),
             shed: ["not_ready", "memory", "deadline"].map(|reason| shed.with_label_values(&[reason])),
             refused: Refused::ALL.iter().map(|(_, reason)| refused.with_label_values(&[reason])).collect(),
             panics: registered(
@@ -292,7 +294,7 @@ impl AdmissionMetrics {
                 }
             }
         }
-        if !acted {
+        if !acted && endpoint != Endpoint::ValidateRules {
             webhook.unmatched.inc();
         }
         if late {

@@ -5,6 +5,7 @@ mod control_plane;
 mod forbidden;
 mod lockout;
 mod manifests;
+mod own_kinds;
 mod registering;
 mod registration;
 mod rights;

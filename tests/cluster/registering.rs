@@ -123,7 +123,15 @@ async fn a_rule_fails_closed_only_after_its_path_was_proven() {
     assert_eq!(*seen.lock().unwrap(), ["Ignore", "Fail"]);
     let entries = entries(&world).await;
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    assert_eq!(names, [ENTRY, "probe.fail.validate.usher.dev", "probe.ignore.validate.usher.dev"]);
+    assert_eq!(
+        names,
+        [
+            ENTRY,
+            "probe.fail.validate.usher.dev",
+            "probe.ignore.validate.usher.dev",
+            "rules.validate.usher.dev"
+        ]
+    );
     assert_eq!(
         (entries[0].side_effects.as_str(), entries[0].match_policy.as_deref()),
         ("None", Some("Equivalent"))

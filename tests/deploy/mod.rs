@@ -14,6 +14,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 use usher::api::RoutingRule;
 use usher::rules::accept;
+use usher::rules::registration::{Address, ServiceAddress, own_kinds};
 use usher::source::{Object, read_manifest, read_values};
 use usher::webhook::{Endpoint, ServerArgs};
 
@@ -158,11 +159,15 @@ fn the_rules_of_the_config_map_are_accepted() {
 fn the_webhook_configurations_call_the_endpoint_of_each_class() {
     let service = &kustomize(&[])["Service/usher"];
     let configurations = objects("webhooks.yaml");
-    let mut paths = Vec::new();
+    let (mut paths, mut own) = (Vec::new(), Vec::new());
     for (kind, phase) in
         [("MutatingWebhookConfiguration", "mutate"), ("ValidatingWebhookConfiguration", "validate")]
     {
         for webhook in configurations[&format!("{kind}/usher")]["webhooks"].as_array().unwrap() {
+            if webhook["name"] == own_kinds::NAME {
+                own.push((kind, webhook.clone()));
+                continue;
+            }
             let policy = webhook["failurePolicy"].as_str().unwrap();
             let class = policy.to_lowercase();
             let client = &webhook["clientConfig"]["service"];
@@ -191,6 +196,12 @@ fn the_webhook_configurations_call_the_endpoint_of_each_class() {
     for path in classes {
         assert!(Endpoint::ALL.iter().any(|endpoint| endpoint.path() == path), "{path} is not served");
     }
+    // That of Usher's own kinds is the one that a server which registers itself writes.
+    let client =
+        Address::Service(ServiceAddress::new("usher-system", "usher")).client_config(own_kinds::PATH, None);
+    let mut entry = serde_json::to_value(own_kinds::webhook(client)).unwrap();
+    entry["clientConfig"]["caBundle"] = "CA_BUNDLE".into();
+    assert_eq!(own, [("ValidatingWebhookConfiguration", entry)]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod http;
 mod logs;
 mod memory;
 mod overload;
+mod own_kinds;
 mod ping;
 mod process;
 mod reviews;

@@ -27,6 +27,11 @@ where
     fn admit(&self, request: &Request<'_>, query: &Query<'_>) -> Decision {
         (self.0)(request, query)
     }
+
+    /// What it decides about are requests of others.
+    fn admit_rule(&self, _: &Request<'_>) -> Decision {
+        Decision::default()
+    }
 }
 
 /// Allows everything.

@@ -24,7 +24,7 @@ use super::cel::CelArgs;
 use super::terminal::Fault;
 use crate::controller::{Controller, ControllerMetrics, RegistrationMetrics};
 use crate::engine::{Decision, Finding, PANICKED, Protected, Query, Request, RuleSet, decide};
-use crate::rules::{LiveRules, RuleWriter, Served};
+use crate::rules::{Context, LiveRules, RuleWriter, Served, review_rule};
 use crate::source::{ClusterSource, DirectorySource};
 use crate::telemetry::{Gate, init_logs};
 use crate::webhook::{Admit, ServerArgs};
@@ -38,7 +38,7 @@ use watch_metrics::WatchMetrics;
 /// Answer the API server's AdmissionReviews over HTTPS by the rules of files and directories, of the API server, or both.
 ///
 /// Changes are taken up while running. Paths: /mutate and /validate for all rules; /mutate/fail, /mutate/ignore, /validate/fail
-/// and /validate/ignore for the rules of one failure policy.
+/// and /validate/ignore for the rules of one failure policy; /validate-rules for RoutingRules before they are stored.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: usher serve --rules policies/ --tls-self-signed certs/dev --bind 127.0.0.1:8443\n\n\
@@ -163,6 +163,11 @@ impl Admit for Rules {
         let decision = decide(&rules, request, query);
         tell_panics(&rules, &decision);
         decision
+    }
+
+    fn admit_rule(&self, request: &Request<'_>) -> Decision {
+        let (rules, kinds) = (self.0.load(), self.0.kinds());
+        review_rule(request, &Context { kinds: &kinds, protected: rules.protected() })
     }
 }
 

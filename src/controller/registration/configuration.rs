@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::rules::registration::{
-    Address, CONFIGURATION_GROUP, Hook, Registration, configuration_kind, probe,
+    Address, CONFIGURATION_GROUP, Hook, Registration, configuration_kind, own_kinds, probe,
 };
 
 /// Labels of ours; others stay.
@@ -69,8 +69,9 @@ impl Frame<'_> {
         Hook::ALL.into_iter().filter(move |hook| hook.is_mutating() == is_mutating)
     }
 
-    /// The entries: those of rules, then one for each path that nothing but probes go through. The latter are always there, so that a path is
-    /// known before the first rule needs it, and an authority that somebody fills in is not lost with the last one.
+    /// The entries: those of rules, then one for each path that nothing but probes go through, then the one for Usher's own kinds. The latter two
+    /// are always there, so that a path is known before the first rule needs it, and an authority that somebody fills in is not lost with the last
+    /// one.
     fn webhooks(
         &self,
         registrations: &[Registration],
@@ -78,28 +79,37 @@ impl Frame<'_> {
         stored: Option<&Stored>,
         token: &str,
     ) -> Vec<MutatingWebhook> {
-        let client =
-            |hook: Hook, name: &str| self.address.client_config(hook.path(), self.bundle(hook, name, stored));
+        let client = |hook: Hook, name: &str| {
+            let path = [probe::entry_name(hook)];
+            self.address.client_config(hook.path(), self.bundle(name, &path, stored))
+        };
         let own = registrations.iter().filter(|entry| entry.hook.is_mutating() == self.is_mutating);
         let own = own.map(|entry| entry.webhook(armed(entry.hook), client(entry.hook, entry.hook.name())));
         let probes = self.hooks().map(|hook| {
             probe::webhook(hook, self.own_namespace, token, client(hook, &probe::entry_name(hook)))
         });
-        own.chain(probes).collect()
+        let own_kinds = (!self.is_mutating).then(|| {
+            let probes: Vec<String> = self.hooks().map(probe::entry_name).collect();
+            let bundle = self.bundle(own_kinds::NAME, &probes, stored);
+            own_kinds::webhook(self.address.client_config(own_kinds::PATH, bundle))
+        });
+        own.chain(probes).chain(own_kinds).collect()
     }
 
-    /// What somebody has filled in for this entry stays; a new one begins with what the path has.
-    fn bundle(&self, hook: Hook, name: &str, stored: Option<&Stored>) -> Option<ByteString> {
+    /// What somebody has filled in for this entry stays; a new one begins with what the first of `others` has that has one.
+    fn bundle(&self, name: &str, others: &[String], stored: Option<&Stored>) -> Option<ByteString> {
         if let Some(authority) = self.authority {
             return Some(authority.clone());
         }
         let filled = |name: &str| stored?.webhook(name)?.client_config.ca_bundle.clone();
-        filled(name).or_else(|| filled(&probe::entry_name(hook)))
+        filled(name).or_else(|| others.iter().find_map(|name| filled(name)))
     }
 
     /// Whether calls go where they should, as far as this is ours to say.
     pub(super) fn is_reached(&self, hook: Hook, stored: &Stored) -> bool {
-        let wanted = self.address.client_config(hook.path(), self.bundle(hook, hook.name(), Some(stored)));
+        let path = [probe::entry_name(hook)];
+        let bundle = self.bundle(hook.name(), &path, Some(stored));
+        let wanted = self.address.client_config(hook.path(), bundle);
         stored.webhook(hook.name()).is_some_and(|webhook| webhook.client_config == wanted)
     }
 
@@ -197,7 +207,12 @@ mod tests {
         let written = stored(&frame.object("usher", &registrations, &|_| true, None, "1"));
         assert_eq!(
             names(&written),
-            ["fail.validate.usher.dev", "probe.fail.validate.usher.dev", "probe.ignore.validate.usher.dev"]
+            [
+                "fail.validate.usher.dev",
+                "probe.fail.validate.usher.dev",
+                "probe.ignore.validate.usher.dev",
+                own_kinds::NAME
+            ]
         );
         assert_eq!(written.token(), Some("1"));
         assert!(frame.is_kept(&registrations, &|_| true, &written));
@@ -216,6 +231,8 @@ mod tests {
             ("/webhooks/0/clientConfig/service/path", json!("/elsewhere")),
             ("/webhooks/1/objectSelector", json!({})),
             ("/webhooks/2/name", json!("mine.example.com")),
+            ("/webhooks/3/failurePolicy", json!("Fail")),
+            ("/webhooks/3/rules/0/operations", json!(["*"])),
             ("/metadata/labels", json!({})),
             ("/webhooks", json!([])),
         ] {
@@ -232,12 +249,32 @@ mod tests {
         let frame = frame(&address);
         let mut object = frame.object("usher", &[], &|_| false, None, "1");
         object.metadata.annotations = Some([("inject".to_owned(), "yes".to_owned())].into());
-        object.data["webhooks"][0]["clientConfig"]["caBundle"] = json!("YQ==");
+        // That of a path, and that of Usher's own kinds.
+        for index in [0, 2] {
+            object.data["webhooks"][index]["clientConfig"]["caBundle"] = json!("YQ==");
+        }
         let injected = stored(&object);
         assert!(frame.is_kept(&[], &|_| false, &injected));
         let registrations = [registration(Hook::ValidateFail)];
         let next = frame.object("usher", &registrations, &|_| false, Some(&injected), "2");
         assert_eq!(next.data["webhooks"][0]["clientConfig"]["caBundle"], "YQ==");
+        assert_eq!(next.data["webhooks"][3]["name"], own_kinds::NAME);
+        let with_it = injected.object.data["webhooks"].as_array().unwrap();
+        let without = Stored {
+            webhooks: injected
+                .webhooks
+                .iter()
+                .filter(|entry| entry.name != own_kinds::NAME)
+                .cloned()
+                .collect(),
+            ..injected.clone()
+        };
+        assert_eq!(with_it.len(), without.webhooks.len() + 1);
+        let next_own = frame.object("usher", &[], &|_| false, Some(&without), "2");
+        assert_eq!(
+            next_own.data["webhooks"][2]["clientConfig"]["caBundle"], "YQ==",
+            "it begins with what a path has"
+        );
         assert_eq!(next.metadata.annotations, object.metadata.annotations);
         let own = ByteString(b"b".to_vec());
         let owning = Frame { authority: Some(&own), ..frame };

@@ -61,7 +61,6 @@ pub fn webhook(
     let labels = [(LABEL.to_owned(), label(hook, token))].into();
     let dry = MatchCondition { name: "dry-run".to_owned(), expression: "request.dryRun".to_owned() };
     MutatingWebhook {
-        name: entry_name(hook),
         rules: Some(vec![RuleWithOperations {
             api_groups: strings(GROUP),
             api_versions: strings("v1"),
@@ -75,7 +74,7 @@ pub fn webhook(
         }),
         object_selector: Some(meta::LabelSelector { match_expressions: None, match_labels: Some(labels) }),
         match_conditions: Some(vec![dry]),
-        ..entry(hook, true, client_config)
+        ..entry(entry_name(hook), hook.is_mutating(), true, client_config)
     }
 }
 
