@@ -21,6 +21,7 @@ use usher::webhook::{
     AdmissionMetrics, Admit, Answer, ConnectionLimits, ConnectionMetrics, DrainSwitch, Handler, Listener,
     ReviewLimits, Routed, Stage, Webhook, drain,
 };
+use usher_cel::KubernetesVersion;
 
 use crate::client::Client;
 use crate::rules;
@@ -72,7 +73,14 @@ impl Admit for Rules {
     }
 
     fn admit_rule(&self, request: &Request<'_>) -> Decision {
-        review_rule(request, &Context { kinds: &Kinds::default(), protected: self.0.protected() })
+        review_rule(
+            request,
+            &Context {
+                kinds: &Kinds::default(),
+                protected: self.0.protected(),
+                version: KubernetesVersion::default(),
+            },
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use usher::engine::{Decision, Protected, Query, Request};
 use usher::rules::{Context, Kinds, review_rule};
 use usher::webhook::Admit;
+use usher_cel::KubernetesVersion;
 
 use super::server::Server;
 
@@ -16,7 +17,14 @@ impl Admit for Rules {
 
     fn admit_rule(&self, request: &Request<'_>) -> Decision {
         assert_ne!(request.name, "panics");
-        review_rule(request, &Context { kinds: &Kinds::default(), protected: &Protected::default() })
+        review_rule(
+            request,
+            &Context {
+                kinds: &Kinds::default(),
+                protected: &Protected::default(),
+                version: KubernetesVersion::default(),
+            },
+        )
     }
 }
 

@@ -17,6 +17,7 @@ use anyhow::bail;
 use clap::Args;
 use prometheus::Registry;
 use tokio::sync::watch;
+use usher_cel::KubernetesVersion;
 use usher_cel::eval::ErrorKind;
 
 use super::Exit;
@@ -119,7 +120,7 @@ pub(super) fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     }
     let farewell = controller.as_ref().map(Controller::farewell);
     let follow = follow(follower, sources, controller);
-    let deciding = Deciding { admit: Rules(live), rules: gate, follow };
+    let deciding = Deciding { admit: Rules { live, version: cel.version }, rules: gate, follow };
     let ended = Process::prepare(server, registry, deciding)?.run(&runtime);
     if let Some(farewell) = farewell {
         runtime.block_on(farewell.say());
@@ -155,19 +156,23 @@ fn namespace(text: &str) -> Result<String, String> {
 
 /// Decides by the rules in force.
 #[derive(Debug)]
-struct Rules(LiveRules);
+struct Rules {
+    live: LiveRules,
+    version: KubernetesVersion,
+}
 
 impl Admit for Rules {
     fn admit(&self, request: &Request<'_>, query: &Query<'_>) -> Decision {
-        let rules = self.0.load();
+        let rules = self.live.load();
         let decision = decide(&rules, request, query);
         tell_panics(&rules, &decision);
         decision
     }
 
     fn admit_rule(&self, request: &Request<'_>) -> Decision {
-        let (rules, kinds) = (self.0.load(), self.0.kinds());
-        review_rule(request, &Context { kinds: &kinds, protected: rules.protected() })
+        let (rules, kinds) = (self.live.load(), self.live.kinds());
+        let context = Context { kinds: &kinds, protected: rules.protected(), version: self.version };
+        review_rule(request, &context)
     }
 }
 

@@ -1,5 +1,8 @@
+use std::sync::LazyLock;
+
 use rstest::rstest;
 use serde_json::{Value, json};
+use usher_cel::KubernetesVersion;
 
 use super::*;
 use crate::engine::testing::mk_request;
@@ -29,8 +32,13 @@ fn broken(predicate: &str) -> Value {
     rule(json!({"routes": [{"name": "a", "predicate": predicate, "reject": {}}]}))
 }
 
+fn context(kinds: &Kinds) -> Context<'_> {
+    static PROTECTED: LazyLock<Protected> = LazyLock::new(Protected::default);
+    Context { kinds, protected: &PROTECTED, version: KubernetesVersion::default() }
+}
+
 fn ask(request: &Request<'_>) -> Decision {
-    review_rule(request, &Context { kinds: &Kinds::default(), protected: &Protected::default() })
+    review_rule(request, &context(&Kinds::default()))
 }
 
 fn request<'r>(object: &'r str, old_object: Option<&'r str>) -> Request<'r> {
@@ -129,8 +137,7 @@ fn a_kind_of_parameters_that_is_known_is_said_nothing_of() {
     let mut kinds = Kinds::default();
     kinds.add("example.com", "Limit", false);
     let object = written.to_string();
-    let context = Context { kinds: &kinds, protected: &Protected::default() };
-    assert_eq!(codes(&review_rule(&request(&object, None), &context)), (vec![], vec!["U0312"]));
+    assert_eq!(codes(&review_rule(&request(&object, None), &context(&kinds))), (vec![], vec!["U0312"]));
 }
 
 #[test]
