@@ -12,6 +12,7 @@ use super::compile::{Compiled, Context, accept, placeholder};
 use super::item::{Item, ItemKey, ItemKind};
 use super::live::LiveRules;
 use super::policies::{CompiledPolicy, compile_mutating, compile_validating};
+use crate::api;
 use crate::diagnostic::{Code, Diagnostic, Severity, SourceMap};
 use crate::engine::{ObjectKey, Protected, RuleIndex, RuleKey, StoredObject};
 
@@ -218,6 +219,11 @@ impl RuleWriter {
                 self.index.apply(rule.into());
                 self.changed = true;
                 entry.settle(true, warnings);
+            }
+            // Whoever switches a rule off wants it off, broken or not.
+            Err(findings) if written.spec.mode == api::Mode::Disabled => {
+                self.changed |= self.index.delete(&rule_key(name));
+                entry.settle(false, findings);
             }
             Err(findings) => {
                 if entry.report.served_generation.is_none() {

@@ -95,6 +95,19 @@ fn a_bad_update_leaves_the_last_good_version_in_force() {
 }
 
 #[test]
+fn a_broken_rule_can_be_switched_off() {
+    let (mut writer, live) = RuleWriter::new(Protected::nothing());
+    writer.apply(rule("r", "true", json!({})), None);
+    writer.publish();
+    assert_eq!(refusals(&live), ["true"]);
+    writer.apply(rule("r", "tru", json!({"mode": "Disabled"})), None);
+    assert!(writer.publish());
+    assert_eq!(refusals(&live), Vec::<String>::new());
+    let (_, report) = writer.reports().next().expect("the rule");
+    assert!(!report.accepted && report.served_generation.is_none(), "{report:?}");
+}
+
+#[test]
 fn an_update_that_cannot_be_read_leaves_the_last_good_version_in_force() {
     let (mut writer, live) = RuleWriter::new(Protected::nothing());
     writer.apply(rule("r", "true", json!({})), None);
