@@ -11,6 +11,7 @@ pub mod controller;
 pub mod diagnostic;
 pub mod engine;
 pub mod rules;
+pub mod schemas;
 pub mod source;
 pub mod webhook;
 

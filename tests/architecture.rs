@@ -9,7 +9,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("engine", &[]),
     ("diagnostic", &[]),
-    ("rules", &["api", "engine", "diagnostic"]),
+    ("schemas", &[]),
+    ("rules", &["api", "engine", "diagnostic", "schemas"]),
     ("source", &["api", "diagnostic", "engine", "rules"]),
     ("telemetry", &[]),
     ("controller", &["api", "diagnostic", "rules", "telemetry"]),
@@ -17,7 +18,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("webhook", &["engine", "rules", "telemetry"]),
     (
         "cli",
-        &["admin", "api", "controller", "diagnostic", "engine", "rules", "source", "telemetry", "webhook"],
+        &[
+            "admin",
+            "api",
+            "controller",
+            "diagnostic",
+            "engine",
+            "rules",
+            "schemas",
+            "source",
+            "telemetry",
+            "webhook",
+        ],
     ),
 ];
 

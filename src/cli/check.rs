@@ -5,15 +5,19 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use usher_cel::KubernetesVersion;
 
 use super::Exit;
 use super::args::API_VERSION;
 use super::cel::CelArgs;
 use super::findings::{Finding, counts};
-use super::load::{Rules, load};
+use super::load::{Rules, in_order, load};
 use super::terminal::{self, count};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::Protected;
+use crate::rules::type_check;
+use crate::schemas::Schemas;
+use crate::source::Snapshot;
 
 /// Read and compile rules and say what is wrong with them.
 #[derive(Args, Clone, Debug)]
@@ -29,6 +33,10 @@ pub(super) struct CheckArgs {
 
     #[command(flatten)]
     cel: CelArgs,
+
+    /// Take what does not go with the schemas of the kinds (U0107) for an error.
+    #[arg(long)]
+    strict: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,7 +68,7 @@ struct Summary {
     warnings: usize,
 }
 
-pub(super) fn run(CheckArgs { paths, output, cel }: CheckArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(CheckArgs { paths, output, cel, strict }: CheckArgs) -> anyhow::Result<Exit> {
     let rules = match load(&paths, None, Protected::default(), cel.version) {
         Ok(rules) => rules,
         Err(error) => {
@@ -70,7 +78,9 @@ pub(super) fn run(CheckArgs { paths, output, cel }: CheckArgs) -> anyhow::Result
             return Err(error);
         }
     };
-    let Rules { diagnostics, snapshot, found, .. } = rules;
+    let Rules { mut diagnostics, snapshot, found, .. } = rules;
+    diagnostics.extend(against_schemas(&snapshot, cel.version, strict));
+    in_order(&mut diagnostics);
     let (errors, warnings) = counts(&diagnostics);
     match output {
         Output::Text => terminal::out(&text(&diagnostics))?,
@@ -88,6 +98,30 @@ pub(super) fn run(CheckArgs { paths, output, cel }: CheckArgs) -> anyhow::Result
         count(warnings, "warning")
     ));
     Ok(if errors > 0 { Exit::Findings } else { Exit::Clean })
+}
+
+/// Holds expressions against the built-in kinds and those that are defined beside the rules.
+fn against_schemas(snapshot: &Snapshot, version: KubernetesVersion, strict: bool) -> Vec<Diagnostic> {
+    let mut schemas = Schemas::built_in();
+    for stored in snapshot.store.iter().filter(|stored| &*stored.key().kind == "CustomResourceDefinition") {
+        if let Ok(definition) = serde_json::from_str(stored.json()) {
+            schemas.learn(&definition);
+        }
+    }
+    let mut found = Vec::new();
+    for object in &snapshot.objects {
+        let Some(item) = object.item() else { continue };
+        for mut finding in type_check(&item, &schemas, version) {
+            if strict && finding.code == Code::SchemaMismatch {
+                finding.severity = Severity::Error;
+            }
+            found.push(match object.map() {
+                Some(map) => map.locate(finding),
+                None => finding,
+            });
+        }
+    }
+    found
 }
 
 impl CheckResult {

@@ -61,12 +61,17 @@ pub(super) fn findings(snapshot: &Snapshot, writer: &RuleWriter) -> Vec<Diagnost
             }
         }
     }
-    all.sort_by(|a, b| {
+    in_order(&mut all);
+    all
+}
+
+/// Sorts findings by file and place.
+pub(super) fn in_order(findings: &mut [Diagnostic]) {
+    findings.sort_by(|a, b| {
         let place =
             |d: &Diagnostic| d.place.as_ref().map(|place| (place.file.clone(), place.line, place.column));
         place(a).cmp(&place(b))
     });
-    all
 }
 
 /// How many rules and policies there are, usable or not.

@@ -42,6 +42,7 @@ codes! {
     UnknownVariable "U0104" "An expression reads a variable that the rule does not have.",
     VariableOrder "U0105" "A variable is read before it is declared.",
     CostlyExpression "U0106" "An expression can cost more than one evaluation may, on objects of usual size.",
+    SchemaMismatch "U0107" "An expression does not go with the schema of a kind that it is asked about.",
     NotAnObject "U0201" "A document is not a Kubernetes object: it lacks apiVersion or kind.",
     MissingName "U0202" "An object has no metadata.name.",
     UnknownField "U0203" "A field that the kind does not have.",

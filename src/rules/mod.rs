@@ -15,6 +15,7 @@ pub mod registration;
 mod review;
 mod risks;
 mod served;
+pub mod type_check;
 mod unusable;
 mod writer;
 
@@ -24,5 +25,6 @@ pub use kinds::Kinds;
 pub use live::LiveRules;
 pub use review::review_rule;
 pub use served::Served;
+pub use type_check::type_check;
 pub use unusable::expression_errors;
 pub use writer::{Report, RuleWriter};

@@ -92,7 +92,7 @@ impl Object {
     }
 
     /// As what the compiler takes; `None` for an object that is no rule.
-    pub(super) fn item(&self) -> Option<Item> {
+    pub fn item(&self) -> Option<Item> {
         Some(match self {
             Self::RoutingRule(loaded) => Item::RoutingRule(Arc::clone(&loaded.object)),
             Self::ValidatingAdmissionPolicy(loaded) => {
@@ -112,7 +112,7 @@ impl Object {
     }
 
     /// Where its fields stand, if it was read from a file.
-    pub(super) fn map(&self) -> Option<&SourceMap> {
+    pub fn map(&self) -> Option<&SourceMap> {
         match self {
             Self::RoutingRule(loaded) => loaded.map.as_ref(),
             Self::ValidatingAdmissionPolicy(loaded) => loaded.map.as_ref(),

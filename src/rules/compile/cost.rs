@@ -4,7 +4,7 @@
 //! request, with which every second loop could exceed its budget. So this is a warning, and one about objects that are met: see [`USUAL_SIZE`].
 //! Of a cost that does not depend on sizes, as that of questions to the authorizer, it is the truth.
 
-use usher_cel::ast::Ast;
+use usher_cel::ast::{Ast, Expr};
 use usher_cel::cost::{AtMost, Estimate};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -16,6 +16,15 @@ use crate::engine::PER_CALL;
 /// 34 with 128 and 12 with 64, most of those sound loops in loops over containers, what each has, and a short list; one with 32, a
 /// search for patterns in three nested loops. None of the rules that ship is over with 64.
 pub(super) const USUAL_SIZE: AtMost = AtMost(32);
+
+/// Whether an estimate is worth its time: without loops and questions even the longest text costs little on objects of [`USUAL_SIZE`].
+pub(super) fn can_be_high(ast: &Ast) -> bool {
+    ast.nodes().iter().any(|node| match &node.expr {
+        Expr::Comprehension(_) => true,
+        Expr::Ident(name) => name.trim_start_matches('.') == "authorizer",
+        _ => false,
+    })
+}
 
 /// What is to be said about an expression in `field` that was estimated with [`USUAL_SIZE`].
 pub(super) fn warning(ast: &Ast, estimate: &Estimate, field: &str) -> Option<Diagnostic> {

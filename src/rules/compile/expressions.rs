@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use usher_cel::Issues;
 use usher_cel::ast::{Ast, Expr, Span};
 use usher_cel::check::Type;
-use usher_cel::compile::compile_estimated;
+use usher_cel::compile::{compile_ast, compile_estimated};
 use usher_cel::library::RegexBudget;
 use usher_cel::parse::parse_for;
 use usher_cel::{Env, KubernetesVersion, Program};
@@ -27,6 +27,17 @@ pub(crate) struct Scope {
     all_names: Vec<Box<str>>,
     necessary: HashMap<Box<str>, Necessary>,
     regexes: RegexBudget,
+    typed: Option<Typed>,
+}
+
+/// Types that Kubernetes' type checker gives to what is `dyn` otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    /// Of `object` and `oldObject`.
+    pub(crate) object: Type,
+    pub(crate) params: Type,
+    /// How a variable's type is known to what reads it.
+    pub(crate) variable: fn(&Type) -> Type,
 }
 
 #[derive(Debug)]
@@ -77,6 +88,18 @@ pub(crate) struct Rejected {
     pub(crate) text: String,
 }
 
+impl Typed {
+    fn of(&self, slot: u32) -> Option<Type> {
+        match slot {
+            slots::OBJECT | slots::OLD_OBJECT | slots::REQUEST_OBJECT | slots::REQUEST_OLD_OBJECT => {
+                Some(self.object.clone())
+            }
+            slots::PARAMS => Some(self.params.clone()),
+            _ => None,
+        }
+    }
+}
+
 impl Scope {
     pub(crate) fn new<'n>(
         dialect: Dialect,
@@ -87,7 +110,13 @@ impl Scope {
         let all_names = names.map(Box::from).collect();
         let (variables, necessary) = (Vec::new(), HashMap::new());
         let regexes = RegexBudget::default();
-        Self { dialect, version, has_params, variables, all_names, necessary, regexes }
+        Self { dialect, version, has_params, variables, all_names, necessary, regexes, typed: None }
+    }
+
+    /// For checking only: as the type checker of Kubernetes does, results may be of any type, and a variable that is not sound is of type `dyn`.
+    pub(crate) fn with_types(mut self, typed: Typed) -> Self {
+        self.typed = Some(typed);
+        self
     }
 
     /// Compiles the next variable. One that is not sound still counts, so that only what is wrong with itself is reported.
@@ -99,7 +128,11 @@ impl Scope {
     ) -> Result<(Expression, Option<Diagnostic>), Rejected> {
         let result = self.compile(source, field, Use::Variable);
         let (ty, broken) = match &result {
-            Ok(checked) => (checked.expression.program().result_type().clone(), None),
+            Ok(checked) => {
+                let ty = checked.expression.program().result_type();
+                (self.typed.as_ref().map_or_else(|| ty.clone(), |typed| (typed.variable)(ty)), None)
+            }
+            Err(_) if self.typed.is_some() => (Type::Dyn, None),
             Err(rejected) => (Type::Dyn, Some(rejected.text.clone())),
         };
         self.variables.push(KnownVariable { name: name.into(), ty, broken });
@@ -122,7 +155,14 @@ impl Scope {
             self.rejected(source, field, issues.0.iter().map(finding).collect())
         })?;
         let own = self.unknown_variables(&ast, field, place);
-        let (program, estimate) = match compile_estimated(&ast, &self.env(place), &cost::USUAL_SIZE) {
+        let env = self.env(place);
+        let compiled = if cost::can_be_high(&ast) {
+            let estimated = compile_estimated(&ast, &env, &cost::USUAL_SIZE);
+            estimated.map(|(program, estimate)| (program, Some(estimate)))
+        } else {
+            compile_ast(&ast, &env).map(|program| (program, None))
+        };
+        let (program, estimate) = match compiled {
             Ok(compiled) if own.is_empty() => compiled,
             Ok(_) => return Err(self.rejected(source, field, own)),
             Err(issues) => {
@@ -144,9 +184,11 @@ impl Scope {
             }
         };
         self.check_broken(&program, source, field)?;
-        check_type(&program, source, field, place)?;
+        if self.typed.is_none() {
+            check_type(&program, source, field, place)?;
+        }
         let necessary = necessary(&ast, &self.necessary);
-        let warning = cost::warning(&ast, &estimate, field);
+        let warning = estimate.and_then(|estimate| cost::warning(&ast, &estimate, field));
         Ok(Checked { expression: Expression::new(program), necessary, warning })
     }
 
@@ -162,9 +204,12 @@ impl Scope {
                 _ => true,
             };
             if readable {
-                let ty = match slot {
-                    slots::REQUEST if self.dialect == Dialect::Policy => slots::policy_request_type(),
-                    _ => slots::type_of(slot),
+                let ty = match self.typed.as_ref().and_then(|typed| typed.of(slot)) {
+                    Some(ty) => ty,
+                    None if slot == slots::REQUEST && self.dialect == Dialect::Policy => {
+                        slots::policy_request_type()
+                    }
+                    None => slots::type_of(slot),
                 };
                 env.declare_typed(name, ty);
             } else {

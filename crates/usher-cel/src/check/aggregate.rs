@@ -45,7 +45,7 @@ impl<'s> Checker<'s> {
                 name,
                 [("op", Type::String), ("path", Type::String), ("from", Type::String), ("value", Type::Dyn)],
             ),
-            _ if mutation && (name == "Object" || name.starts_with("Object.")) => Type::open_object(name),
+            _ if mutation && (name == "Object" || name.starts_with("Object.")) => Type::open_object(name, []),
             _ => {
                 match self.env.candidates(type_name).find_map(|name| super::type_constant(&name)) {
                     Some(known) => self.report(id, format!("'{known}' is not a message type"), None),

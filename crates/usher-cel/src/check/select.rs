@@ -47,11 +47,22 @@ impl Checker<'_> {
     }
 }
 
+/// As many fields are named where none is near.
+const SHOWN_FIELDS: usize = 16;
+
 /// Which field may have been meant.
 pub(super) fn field_help(object: &ObjectType, name: &str) -> String {
     match nearest(name, object.field_names()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the fields are {}", object.field_names().collect::<Vec<_>>().join(", ")),
+        None => {
+            let names: Vec<&str> = object.field_names().collect();
+            match names.get(..SHOWN_FIELDS) {
+                Some(shown) if names.len() > SHOWN_FIELDS => {
+                    format!("the fields are {} and {} more", shown.join(", "), names.len() - SHOWN_FIELDS)
+                }
+                _ => format!("the fields are {}", names.join(", ")),
+            }
+        }
     }
 }
 

@@ -41,14 +41,9 @@ pub enum Type {
 #[derive(Debug)]
 pub struct ObjectType {
     name: Box<str>,
-    fields: Fields,
-}
-
-#[derive(Debug)]
-enum Fields {
-    Declared(Vec<(Box<str>, Type)>),
-    /// Every name is a field of type `dyn`.
-    Any,
+    declared: Vec<(Box<str>, Type)>,
+    /// Every other name is a field of type `dyn`.
+    open: bool,
 }
 
 impl Type {
@@ -76,13 +71,17 @@ impl Type {
 
     /// A structure with declared fields; reading another field is a compile error.
     pub fn object<'f>(name: &str, fields: impl IntoIterator<Item = (&'f str, Self)>) -> Self {
-        let fields = fields.into_iter().map(|(name, ty)| (name.into(), ty)).collect();
-        Self::Object(Arc::new(ObjectType { name: name.into(), fields: Fields::Declared(fields) }))
+        Self::structure(name, fields, false)
     }
 
-    /// A structure of which every field may be there and may be anything.
-    pub(super) fn open_object(name: &str) -> Self {
-        Self::Object(Arc::new(ObjectType { name: name.into(), fields: Fields::Any }))
+    /// A structure that may have other fields besides the declared ones, of any type.
+    pub fn open_object<'f>(name: &str, fields: impl IntoIterator<Item = (&'f str, Self)>) -> Self {
+        Self::structure(name, fields, true)
+    }
+
+    fn structure<'f>(name: &str, fields: impl IntoIterator<Item = (&'f str, Self)>, open: bool) -> Self {
+        let declared = fields.into_iter().map(|(name, ty)| (name.into(), ty)).collect();
+        Self::Object(Arc::new(ObjectType { name: name.into(), declared, open }))
     }
 
     /// Whether the value may be of any type.
@@ -109,6 +108,20 @@ impl Type {
         }
     }
 
+    /// What is known of a value of which it is not known whether it is of this type or of the other, which is equal: of structures of one name that
+    /// were declared apart, nothing about their fields. `None` where the two are the same to the letter.
+    pub(super) fn blurred(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Object(a), Self::Object(b)) if a == b && !Arc::ptr_eq(a, b) => {
+                Some(Self::open_object(&a.name, []))
+            }
+            (Self::List(a), Self::List(b)) => a.blurred(b).map(Self::list),
+            (Self::Optional(a), Self::Optional(b)) => a.blurred(b).map(Self::optional),
+            (Self::Map(a), Self::Map(b)) => a.1.blurred(&b.1).map(|value| Self::map(a.0.clone(), value)),
+            _ => None,
+        }
+    }
+
     /// This type inside one that has `used` parts already.
     fn limited(self, used: usize) -> Self {
         if used + self.parts() > MAX_PARTS { Self::Dyn } else { self }
@@ -130,21 +143,13 @@ impl ObjectType {
 
     /// The type of a field, if there is such a field.
     pub fn field(&self, name: &str) -> Option<Type> {
-        match &self.fields {
-            Fields::Any => Some(Type::Dyn),
-            Fields::Declared(fields) => {
-                fields.iter().find(|(known, _)| **known == *name).map(|(_, ty)| ty.clone())
-            }
-        }
+        let declared = self.declared.iter().find(|(known, _)| **known == *name).map(|(_, ty)| ty.clone());
+        declared.or_else(|| self.open.then_some(Type::Dyn))
     }
 
     /// The names of the declared fields.
     pub fn field_names(&self) -> impl Iterator<Item = &str> {
-        let declared = match &self.fields {
-            Fields::Declared(fields) => fields.as_slice(),
-            Fields::Any => &[],
-        };
-        declared.iter().map(|(name, _)| &**name)
+        self.declared.iter().map(|(name, _)| &**name)
     }
 }
 
@@ -224,6 +229,15 @@ mod tests {
             ty = Type::map(ty.clone(), ty);
         }
         assert!(ty.parts() <= MAX_PARTS);
+    }
+
+    #[test]
+    fn of_structures_that_were_declared_apart_no_field_is_known() {
+        let a = Type::list(Type::object("A", [("x", Type::Int)]));
+        assert!(a.blurred(&a.clone()).is_none());
+        let Some(Type::List(item)) = a.blurred(&Type::list(Type::object("A", []))) else { panic!("a list") };
+        let Type::Object(object) = &*item else { panic!("of structures") };
+        assert_eq!(object.field("x"), Some(Type::Dyn));
     }
 
     #[test]

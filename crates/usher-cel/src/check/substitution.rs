@@ -147,6 +147,9 @@ impl Substitution {
     fn bind(&mut self, ty: &Type, number: u32) -> Bound {
         if let Some(known) = self.get(number).cloned() {
             if known == *ty {
+                if let Some(blurred) = known.blurred(ty) {
+                    self.set(number, blurred);
+                }
                 return Bound::Yes;
             }
             if !self.try_assign(ty, &known) {
@@ -217,7 +220,10 @@ enum Bound {
 
 /// Of two types that fit each other, the one that says less.
 pub(super) fn most_general(a: Type, b: Type) -> Type {
-    if is_equal_or_less_specific(&a, &b) { a } else { b }
+    if !is_equal_or_less_specific(&a, &b) {
+        return b;
+    }
+    a.blurred(&b).unwrap_or(a)
 }
 
 fn is_equal_or_less_specific(a: &Type, b: &Type) -> bool {
