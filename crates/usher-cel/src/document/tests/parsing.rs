@@ -22,7 +22,8 @@ proptest! {
     fn any_text_is_read_or_refused_as_by_the_reference(text in nearly_json()) {
         let reference = serde_json::from_str::<Json>(&text).map(as_kubernetes_reads);
         match (parsed(&text), reference) {
-            (Ok(ours), Ok(theirs)) => prop_assert_eq!(ours, theirs),
+            // Of a zero below nothing the reference does not tell whether it was written as an integer.
+            (Ok(ours), Ok(theirs)) => prop_assert_eq!(as_kubernetes_reads(ours), theirs),
             (Err(error), Err(_)) => prop_assert!(error.offset <= text.len()),
             (ours, theirs) => prop_assert!(false, "{:?}: {:?} but the reference {:?}", text, ours, theirs),
         }
@@ -54,6 +55,7 @@ fn numbers_become_what_the_kubernetes_decoder_makes_of_them() {
         ("1E2", 100.0),
         ("0e999", 0.0),
         ("-0.0", -0.0),
+        ("-1e-999", -0.0),
         ("1e-999", 0.0),
         ("9223372036854775808", 9_223_372_036_854_775_808.0),
         ("18446744073709551615", 18_446_744_073_709_551_616.0),

@@ -133,7 +133,8 @@ fn the_size_is_known_before_the_automaton_is_built(#[case] pattern: &str) {
     let hir = parse(pattern, &RegexBudget::default()).unwrap();
     let estimate = size::of_automaton(&hir);
     let actual = compile(pattern, &RegexBudget::default()).unwrap().0.memory_usage();
-    assert!(estimate * 2 >= actual && estimate <= actual * 2, "{estimate} for {actual}");
+    // What every automaton has besides depends on the engines that are compiled in.
+    assert!(estimate * 2 + 4096 >= actual && estimate <= actual * 2, "{estimate} for {actual}");
 }
 
 #[test]
